@@ -35,11 +35,22 @@ class _TensorView(NamedTuple):
     dtype: str
     offset: int
     shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def of(self, storage: np.ndarray) -> np.ndarray:
+        # The kernels were permuted from TensorFlow's layout: their elements do not lie in order.
+        step = storage.itemsize
+        view = np.lib.stride_tricks.as_strided(
+            storage[self.offset :], self.shape, [s * step for s in self.strides], writeable=False
+        )
+        return np.ascontiguousarray(view)
 
 
-def _rebuild_tensor(storage: tuple[str, str], offset: int, shape: Any, *_: Any) -> _TensorView:
+def _rebuild_tensor(
+    storage: tuple[str, str], offset: int, shape: Any, strides: Any, *_: Any
+) -> _TensorView:
     key, dtype = storage
-    return _TensorView(key, dtype, offset, tuple(shape))
+    return _TensorView(key, dtype, offset, tuple(shape), tuple(strides))
 
 
 class _TensorsOnlyUnpickler(pickle.Unpickler):
@@ -98,7 +109,4 @@ def _parse(data: bytes) -> dict[str, np.ndarray]:
     for key in storage_order:
         count = int.from_bytes(stream.read(8), "little")
         storages[key] = np.frombuffer(stream.read(count * dtypes[key].itemsize), dtypes[key])
-    return {
-        name: storages[v.storage_key][v.offset :][: int(np.prod(v.shape))].reshape(v.shape)
-        for name, v in views.items()
-    }
+    return {name: view.of(storages[view.storage_key]) for name, view in views.items()}
