@@ -59,6 +59,13 @@ ENCODERS: dict[str, tuple[int, str]] = {
 }
 
 
+def image_size_for(name: str) -> int:
+    """The image size an encoder is made for."""
+    if name not in ENCODERS:
+        raise InvalidInputError(f"no encoder named {name!r}; choose one of {', '.join(ENCODERS)}")
+    return ENCODERS[name][0]
+
+
 def build_encoder(
     name: str = DEFAULT_ENCODER,
     *,
@@ -67,9 +74,7 @@ def build_encoder(
     seed: int = 0,
 ) -> BuiltEncoder:
     """Build an encoder with its weights. Only the default works without torch."""
-    if name not in ENCODERS:
-        raise InvalidInputError(f"no encoder named {name!r}; choose one of {', '.join(ENCODERS)}")
-    size = image_size or ENCODERS[name][0]
+    size = image_size_for(name) if image_size is None else image_size
     low, high = IMAGE_SIZE_RANGE
     if size % IMAGE_SIZE_MULTIPLE or not low <= size <= high:
         raise InvalidInputError(

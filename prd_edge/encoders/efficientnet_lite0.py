@@ -77,10 +77,10 @@ class _GraphWriter:
         self.nodes.append(helper.make_node(op, inputs, [output], **attributes))
         return output
 
-    def constant(self, name: str, value: np.ndarray) -> str:
+    def constant(self, name: str, value: np.ndarray | float) -> str:
         from onnx import numpy_helper
 
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.initializers.append(numpy_helper.from_array(np.asarray(value, np.float32), name))
         return name
 
     def conv(
@@ -95,9 +95,7 @@ class _GraphWriter:
         return self.node(
             "Conv",
             x,
-            self.constant(
-                f"{name}.weight", (w * scale[:, None, None, None]).astype(np.float32)
-            ),
+            self.constant(f"{name}.weight", (w * scale[:, None, None, None]).astype(np.float32)),
             self.constant(f"{name}.bias", bias.astype(np.float32)),
             kernel_shape=[kernel, kernel],
             strides=[stride, stride],
@@ -134,12 +132,12 @@ def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
     from onnx import TensorProto, checker, helper
 
     g = _GraphWriter(weights)
-    g.constant("zero", np.float32(0))
-    g.constant("six", np.float32(6))
+    g.constant("zero", 0)
+    g.constant("six", 6)
     pixels = g.node("Cast", "image", to=TensorProto.FLOAT)
     x = g.node("Transpose", pixels, perm=[0, 3, 1, 2])
-    x = g.node("Sub", x, g.constant("pixel_mean", np.float32(PIXEL_MEAN)))
-    x = g.node("Div", x, g.constant("pixel_scale", np.float32(PIXEL_SCALE)))
+    x = g.node("Sub", x, g.constant("pixel_mean", PIXEL_MEAN))
+    x = g.node("Div", x, g.constant("pixel_scale", PIXEL_SCALE))
     x = g.relu6(g.conv(x, "_conv_stem", "_bn0", kernel=3, stride=2))
 
     parts = []
@@ -155,7 +153,11 @@ def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
         g.nodes,
         "efficientnet_lite0",
         [helper.make_tensor_value_info("image", TensorProto.UINT8, ["N", "S", "S", 3])],
-        [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["N", sum(EMBEDDING_PARTS)])],
+        [
+            helper.make_tensor_value_info(
+                "embedding", TensorProto.FLOAT, ["N", sum(EMBEDDING_PARTS)]
+            )
+        ],
         g.initializers,
     )
     model = helper.make_model(

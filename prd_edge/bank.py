@@ -1,0 +1,174 @@
+"""The prototype bank: what is known of every class, as sums. numpy only.
+
+For class c with n_c images of embeddings x the bank keeps n_c and s_c = Σ x, and for all classes
+together one second moment G = Σ x xᵀ. From these follow the prototypes p_c = s_c / n_c and the
+within-class covariance
+
+    W = (G − Σ_c s_c s_cᵀ / n_c) / Σ_c (n_c − 1).
+
+Sums do not care for order: a class that comes back, or classes taught in any order and number of
+sessions, give the very bank that all images at once would have given, to the last bit. Floating
+point would break that, so embeddings are rounded to multiples of 2⁻¹⁶ first: all sums are then
+integers that float64 holds exactly, up to two million images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from prd_edge.errors import InvalidInputError, StoreCorruptError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_UNITS = 2.0**16
+_CHUNK = 1024  # embeddings held in double precision at a time
+
+
+@dataclass(frozen=True)
+class PrototypeBank:
+    """Immutable; `add`, `remove` and `rename` return a new bank. Labels are kept sorted."""
+
+    labels: tuple[str, ...]
+    counts: NDArray[np.int64]  # (C,)
+    sums: NDArray[np.float64]  # (C, D), integers: multiples of 2⁻¹⁶
+    second_moment: NDArray[np.float64]  # (D, D), integers: multiples of 2⁻³²
+    # Degrees of freedom of removed classes: their spread cannot be told from that of the others.
+    inherited: int = 0
+
+    @classmethod
+    def empty(cls, dimensions: int) -> Self:
+        return cls(
+            labels=(),
+            counts=np.zeros(0, np.int64),
+            sums=np.zeros((0, dimensions)),
+            second_moment=np.zeros((dimensions, dimensions)),
+        )
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.sums.shape[1])
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Images beyond the first of each class: what the covariance is estimated from."""
+        return int(np.maximum(self.counts - 1, 0).sum()) + self.inherited
+
+    def prototypes(self) -> NDArray[np.float64]:
+        """(C, D): the mean embedding of each class."""
+        return self.sums / (self.counts[:, None] * _UNITS)
+
+    def covariance(self) -> NDArray[np.float64]:
+        """(D, D): the shared within-class covariance W; zero where nothing is known of it."""
+        if self.degrees_of_freedom == 0:
+            return np.zeros_like(self.second_moment)
+        spread = self.sums / np.sqrt(self.counts)[:, None]  # (C, D)
+        within = self.second_moment - spread.T @ spread
+        result: NDArray[np.float64] = within / (_UNITS**2 * self.degrees_of_freedom)
+        return result
+
+    def index(self, label: str) -> int:
+        try:
+            return self.labels.index(label)
+        except ValueError:
+            known = ", ".join(self.labels) or "none yet"
+            raise InvalidInputError(f"no class named {label!r}; known classes: {known}") from None
+
+    def add(self, embeddings: NDArray[np.float32], labels: Sequence[str]) -> Self:
+        """Take in the embeddings (N, D) of images with these labels, known or new."""
+        if len(embeddings) != len(labels):
+            raise ValueError(f"{len(embeddings)} embeddings for {len(labels)} labels")
+        if not len(labels):
+            return self
+        names, classes = np.unique(np.asarray(labels, dtype=object), return_inverse=True)
+        union = sorted({*self.labels, *names})
+        row = {label: i for i, label in enumerate(union)}
+        old, new = [row[label] for label in self.labels], np.array([row[name] for name in names])
+        counts = np.zeros(len(union), np.int64)
+        sums = np.zeros((len(union), self.dimensions))
+        counts[old], sums[old] = self.counts, self.sums
+        counts[new] += np.bincount(classes)
+
+        second_moment = self.second_moment.copy()
+        for start in range(0, len(labels), _CHUNK):
+            x = np.rint(np.asarray(embeddings[start : start + _CHUNK], np.float64) * _UNITS)
+            if not np.isfinite(x).all():
+                raise StoreCorruptError("the encoder gave values that are not numbers")
+            np.add.at(sums, new[classes[start : start + _CHUNK]], x)
+            second_moment += x.T @ x
+        return replace(
+            self, labels=tuple(union), counts=counts, sums=sums, second_moment=second_moment
+        )
+
+    def remove(self, label: str) -> Self:
+        """Drop a class. Only its share in the common covariance remains, inseparable from it."""
+        i = self.index(label)
+        keep = np.arange(len(self.labels)) != i
+        mean_part = np.rint(np.outer(self.sums[i], self.sums[i]) / self.counts[i])
+        return replace(
+            self,
+            labels=tuple(np.array(self.labels, dtype=object)[keep]),
+            counts=self.counts[keep],
+            sums=self.sums[keep],
+            second_moment=self.second_moment - mean_part,
+            inherited=self.inherited + int(self.counts[i]) - 1,
+        )
+
+    def rename(self, old: str, new: str) -> Self:
+        i = self.index(old)
+        if new in self.labels:
+            raise InvalidInputError(f"there is already a class named {new!r}; choose another name")
+        names = [*self.labels[:i], new, *self.labels[i + 1 :]]
+        order = sorted(range(len(names)), key=names.__getitem__)
+        return replace(
+            self,
+            labels=tuple(names[k] for k in order),
+            counts=self.counts[order],
+            sums=self.sums[order],
+        )
+
+    # The covariance is large and only learning needs it: it is kept in a file of its own.
+
+    def prototype_tensors(self) -> dict[str, NDArray[np.generic]]:
+        return {
+            "counts": self.counts,
+            "sums": self.sums,
+            "inherited": np.array([self.inherited], np.int64),
+        }
+
+    def covariance_tensors(self) -> dict[str, NDArray[np.generic]]:
+        """One triangle of the symmetric second moment, row by row; nothing while it is zero."""
+        triangle = self.second_moment[np.tril_indices(self.dimensions)]
+        return {"second_moment": triangle if triangle.any() else triangle[:0]}
+
+    @classmethod
+    def from_tensors(
+        cls,
+        labels: Iterable[str],
+        prototypes: Mapping[str, NDArray[np.generic]],
+        covariance: Mapping[str, NDArray[np.generic]],
+    ) -> Self:
+        sums = np.asarray(prototypes["sums"], np.float64)
+        dimensions = sums.shape[1]
+        second_moment = np.zeros((dimensions, dimensions))
+        triangle = covariance["second_moment"]
+        if triangle.size:
+            second_moment[np.tril_indices(dimensions)] = triangle
+            second_moment += np.tril(second_moment, -1).T
+        return cls(
+            labels=tuple(labels),
+            counts=np.asarray(prototypes["counts"], np.int64),
+            sums=sums,
+            second_moment=second_moment,
+            inherited=int(prototypes["inherited"][0]),
+        )
+
+
+def cosine_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """1 − cos: how far a prototype has turned."""
+    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return max(1.0 - float(a @ b) / norms, 0.0) if norms else 0.0

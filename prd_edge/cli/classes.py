@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from prd_edge.cli.options import json_option, print_json, print_table, store_option
+
+
+@click.group()
+def classes() -> None:
+    """List, rename or remove classes."""
+
+
+@classes.command("list")
+@store_option
+@json_option
+def list_(store: Path, as_json: bool) -> None:
+    """List the known classes and the images behind each."""
+    from prd_edge.store import Store
+
+    known = Store(store).live().manifest.classes
+    if as_json:
+        print_json({"schema": 1, "classes": dict(known)})
+    elif known:
+        print_table(("class", "images"), list(known.items()))
+    else:
+        click.echo("no classes yet; teach some with 'prd-edge learn-session FOLDER'", err=True)
+
+
+@classes.command()
+@click.argument("old")
+@click.argument("new")
+@store_option
+def rename(old: str, new: str, store: Path) -> None:
+    """Rename the class OLD to NEW."""
+    from prd_edge.runtime import Runtime
+
+    version = Runtime.open(store).rename(old, new)
+    click.echo(f"renamed {old} to {new}, version {version}")
+
+
+@classes.command()
+@click.argument("label")
+@store_option
+def remove(label: str, store: Path) -> None:
+    """Remove the class LABEL. Older kept versions still know it."""
+    from prd_edge.runtime import Runtime
+
+    version = Runtime.open(store).remove(label)
+    click.echo(f"removed {label}, version {version}; 'prd-edge rollback' brings it back")

@@ -1,0 +1,95 @@
+"""`prd-edge`: finds the command, and turns every error into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
+import click
+
+from prd_edge.errors import PrdEdgeError
+from prd_edge.version import __version__
+
+# command -> (module, one line of help). The help stands here so that `--help` loads no command.
+COMMANDS = {
+    "init": ("init", "Make a store with an encoder and no classes yet."),
+    "learn-session": ("learn", "Learn a folder of images, one sub-folder a class."),
+    "predict": ("predict", "Say what is on pictures."),
+    "evaluate": ("evaluate", "Measure accuracy on a labelled folder."),
+    "classes": ("classes", "List, rename or remove classes."),
+    "info": ("info", "Show what the store knows and how large it is."),
+    "history": ("versions", "Show the kept versions."),
+    "rollback": ("versions", "Make an older version live again."),
+    "diff": ("versions", "Show what changed between two versions."),
+    "verify": ("versions", "Check every byte of the store."),
+    "gc": ("versions", "Remove old versions."),
+    "doctor": ("doctor", "Check this installation and this device."),
+    "demo-data": ("demo_data", "Write a small image set to try things with."),
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"prd_edge.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="prd-edge")
+def prd_edge() -> None:
+    """Learn new visual classes on this device, session after session, without keeping one image.
+
+    \b
+    prd-edge learn-session ./new_data     one sub-folder of images a class
+    prd-edge predict image.jpg
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point. Results go to standard output, everything else to standard error."""
+    warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        result: Any = prd_edge.main(arguments, prog_name="prd-edge", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except PrdEdgeError as error:
+        return _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted; the store is as it was", 130)
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _fail("out of memory; close other programs or use smaller images", 1)
+    except Exception as error:
+        if os.environ.get("PRD_EDGE_DEBUG"):
+            raise
+        kind = type(error).__name__
+        return _fail(f"unexpected {kind}: {error} (set PRD_EDGE_DEBUG=1 to see where)", 1)
+
+
+def _fail(message: str, exit_code: int) -> int:
+    click.echo(f"prd-edge: {message}", err=True)
+    return exit_code

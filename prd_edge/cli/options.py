@@ -1,0 +1,46 @@
+"""Options that several commands share, and how they print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    envvar="PRD_EDGE_STORE",
+    default=Path("prd_store"),
+    show_default=True,
+    help="Where the store is; the variable PRD_EDGE_STORE is used too.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Processor threads to use [default: all]."
+)
+
+
+def print_json(document: object) -> None:
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Plain aligned columns: the same on a terminal, in a file and in an issue."""
+    table = [[str(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
+    for row in table:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo(line.rstrip())
+
+
+def percent(fraction: float | None) -> str:
+    return "–" if fraction is None else f"{100 * fraction:.1f} %"
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

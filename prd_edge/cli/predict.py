@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prd_edge.cli.options import json_option, store_option, threads_option
+
+if TYPE_CHECKING:
+    from prd_edge.predictor import Prediction
+
+_SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@store_option
+@click.option("--top-k", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Below this confidence the answer is 'unknown'.",
+)
+@json_option
+@click.option("--jsonl", is_flag=True, help="Print one JSON line an image, as it is answered.")
+@click.option("--quiet", is_flag=True, help="Print the labels only.")
+@threads_option
+def predict(
+    paths: tuple[str, ...],
+    store: Path,
+    top_k: int,
+    threshold: float,
+    as_json: bool,
+    jsonl: bool,
+    quiet: bool,
+    threads: int | None,
+) -> int:
+    """Say what is on the pictures at PATHS: files, folders, globs, or - to read paths from
+    standard input, one a line.
+
+    Answers come in the order of the pictures. Exits with 3 if a picture could not be read; the
+    others are answered all the same.
+    """
+    from prd_edge.runtime import Runtime
+
+    if sum((as_json, jsonl, quiet)) > 1:
+        raise click.UsageError("--json, --jsonl and --quiet exclude each other; choose one")
+    runtime = Runtime.open(store, threads=threads)
+    alone = len(paths) == 1 and paths[0] != "-" and Path(paths[0]).is_file()
+    answers = (
+        iter([runtime.predict(paths[0], top_k=top_k, threshold=threshold)])
+        if alone
+        else runtime.predict_many(_expand(paths), top_k=top_k, threshold=threshold)
+    )
+    count = failed = 0
+    documents = []
+    for answer in answers:
+        count += 1
+        failed += answer.error is not None
+        if as_json:
+            documents.append(answer.as_dict())
+        else:
+            _print(answer, jsonl=jsonl, quiet=quiet)
+    if as_json:
+        from prd_edge.cli.options import print_json
+
+        print_json(documents[0] if alone else documents)
+    if not count:
+        click.echo(f"prd-edge: no pictures in {', '.join(paths)}", err=True)
+        return 3
+    return 3 if failed else 0
+
+
+def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
+    if jsonl:
+        import json
+
+        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False))
+        return
+    if answer.error is not None:
+        click.echo(f"prd-edge: {answer.source}: {answer.error}", err=True)
+        return
+    label = answer.label or "unknown"
+    if quiet:
+        click.echo(label)
+        return
+    others = answer.top_k if answer.unknown else answer.top_k[1:]
+    rest = ", ".join(f"{r.label} {100 * r.confidence:.1f} %" for r in others)
+    line = f"{answer.source}: {label}  {100 * answer.confidence:.1f} %"
+    click.echo(f"{line}  ({rest})" if rest else line)
+
+
+def _expand(paths: tuple[str, ...]) -> Iterator[str]:
+    """The pictures behind the arguments, one by one: a folder may hold millions."""
+    for path in paths:
+        if path == "-":
+            yield from (line.rstrip("\n") for line in sys.stdin if line.strip())
+        elif Path(path).is_dir():
+            yield from _pictures_below(Path(path))
+        elif has_magic(path) and not Path(path).exists():
+            yield from sorted(glob(path, recursive=True))
+        else:
+            yield path
+
+
+def _pictures_below(folder: Path) -> Iterator[str]:
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            yield from _pictures_below(entry)
+        elif entry.suffix.lower() in _SUFFIXES:
+            yield str(entry)

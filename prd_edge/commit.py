@@ -1,0 +1,190 @@
+"""Writing to a store: commit, rollback, gc, and clearing up after a writer that was cut off.
+
+A commit writes everything into a temporary folder, syncs it, renames it, and only then replaces
+CURRENT. Cut short anywhere it leaves a temporary folder, or a version newer than CURRENT's newest:
+both invisible to readers, and removed by the next writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prd_edge import files
+from prd_edge.config import StoreConfig
+from prd_edge.encoders import EncoderSpec
+from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
+from prd_edge.manifest import FileRecord, Manifest
+from prd_edge.pointer import Pointer
+from prd_edge.store import MANIFEST, Store, Version
+from prd_edge.version import __version__
+
+_TEMPORARY = ".tmp-"
+
+
+@contextmanager
+def writing(store: Store) -> Iterator[StoreWriter]:
+    """Be the one writer. Clears away what an interrupted writer left behind."""
+    with files.explained(store.path, "write to"):
+        try:
+            files.make_directory(store.versions)
+            with files.writer_lock(store.path / "LOCK"):
+                writer = StoreWriter(store)
+                writer.recover()
+                yield writer
+        finally:
+            if not store.exists():  # nothing came of it: leave no empty store behind
+                _remove_empty(store)
+
+
+def _remove_empty(store: Store) -> None:
+    with suppress(OSError):
+        store.versions.rmdir()
+        (store.path / "LOCK").unlink(missing_ok=True)
+        store.path.rmdir()
+
+
+class StoreWriter:
+    """What only the holder of the lock may do. Get one from `writing`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._versions = store.versions
+
+    def recover(self) -> None:
+        """Remove unfinished work, and make CURRENT right again if it was damaged."""
+        for folder in (self._store.path, self._versions):
+            for path in sorted(folder.glob(f"{_TEMPORARY}*")):
+                if path.is_dir() and not path.is_symlink():
+                    files.remove_tree(path)
+                else:
+                    files.remove_file(path)
+        names = self._store.complete_names()
+        pointer = self._store.pointer()
+        if pointer is None and names:
+            self._point(self._store.newest_good().name, names[-1])
+        elif pointer is not None:
+            for name in names:
+                if name > pointer.newest:
+                    self._remove_version(name)
+
+    def commit(
+        self,
+        contents: Mapping[str, bytes | None],
+        *,
+        parent: Version | None,
+        action: str,
+        config: StoreConfig,
+        encoder: EncoderSpec,
+        classes: Mapping[str, int],
+        metrics: Mapping[str, Any],
+    ) -> Version:
+        """Write a new version and make it live. `None` stands for the parent's unchanged bytes."""
+        pointer = self._store.pointer()
+        name = f"{int(pointer.newest) + 1 if pointer else 1:06d}"
+        records = {
+            file: FileRecord.of(data if data is not None else _inherited(parent, file))
+            for file, data in contents.items()
+        }
+        manifest = Manifest(
+            version=name,
+            parent=parent.name if parent else None,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            action=action,
+            software=f"prd-edge {__version__}",
+            config=config,
+            encoder=encoder,
+            classes=dict(classes),
+            metrics=dict(metrics),
+            files=records,
+        )
+        temporary = self._versions / f"{_TEMPORARY}{name}"
+        final = self._versions / name
+        try:
+            files.make_directory(temporary)
+            self._write_files(temporary, contents, records, parent)
+            files.write_file(temporary / MANIFEST, manifest.to_bytes())
+            files.sync_directory(temporary)
+            files.rename(temporary, final)
+        except OSError:
+            with suppress(OSError):  # the disk may be full: give back what was taken
+                files.remove_tree(temporary)
+            raise
+        self._point(name, name)
+        return Version(final, manifest)
+
+    def rollback(self, name: str | None = None) -> Version:
+        """Make an older version live, after checking every byte of it."""
+        target = self._store.version(name) if name else self._last_good_before_live()
+        problems = target.problems()
+        if problems:
+            raise StoreCorruptError(f"version {target.name} cannot be used: {problems[0]}")
+        self._point(target.name, max(self._store.version_names()))
+        return target
+
+    def gc(self, keep: int) -> list[str]:
+        """Remove all but the newest `keep` versions. The live one and its parent always stay, so
+        that there is something to roll back to."""
+        if keep < 1:
+            raise InvalidInputError(f"cannot keep {keep} versions; keep at least 1")
+        names = self._store.version_names()
+        live = self._store.live()
+        doomed = [n for n in names[:-keep] if n not in (live.name, live.manifest.parent)]
+        for name in doomed:
+            self._remove_version(name)
+        return doomed
+
+    def _write_files(
+        self,
+        folder: Path,
+        contents: Mapping[str, bytes | None],
+        records: Mapping[str, FileRecord],
+        parent: Version | None,
+    ) -> None:
+        written: dict[FileRecord, Path] = {}
+        if parent:
+            written = {record: parent.path / f for f, record in parent.manifest.files.items()}
+        for file, data in contents.items():
+            record = records[file]
+            if record in written:
+                files.link_file(written[record], folder / file)
+            elif data is not None:
+                files.write_file(folder / file, data)
+                written[record] = folder / file
+
+    def _last_good_before_live(self) -> Version:
+        """The live version's nearest good ancestor, or failing that the newest good other one."""
+        live: Version | None = None
+        with suppress(StoreCorruptError):
+            live = self._store.live()
+        pointer = self._store.pointer()
+        live_name = live.name if live else pointer.live if pointer else ""
+        older = [v for v in self._store.readable_versions() if v.name < live_name]
+        parent = live.manifest.parent if live else None
+        older.sort(key=lambda v: (v.name == parent, v.name), reverse=True)
+        for version in older:
+            if not version.problems():
+                return version
+        raise StoreError(
+            f"there is no good version before {live_name} to return to; "
+            "'prd-edge history' lists what is kept"
+        )
+
+    def _point(self, live: str, newest: str) -> None:
+        files.replace_file(self._store.current, Pointer(live, newest).to_bytes())
+
+    def _remove_version(self, name: str) -> None:
+        # Renamed first: a reader never meets a version with some of its files gone.
+        doomed = self._versions / f"{_TEMPORARY}removed-{name}"
+        files.rename(self._versions / name, doomed)
+        files.remove_tree(doomed)
+
+
+def _inherited(parent: Version | None, file: str) -> bytes:
+    # Read, not trusted: a new version must not be built on bytes that have gone bad.
+    if parent is None:
+        raise ValueError(f"a first version has no parent to take {file} from")
+    return parent.read(file)

@@ -1,0 +1,165 @@
+"""The only module that writes to a store, and everything it does is durable.
+
+A rename without an fsync is not: after a power cut the name may stand over missing bytes. So a
+file is synced before anything points at it, and a directory after every change of its names.
+
+Each mutating operation first calls `before_operation`. Tests replace it to stop, fail or record
+the writer at any point; in use it does nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from prd_edge.errors import StoreError, StoreLockedError
+
+_LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+_CAUSES = {
+    errno.ENOSPC: "the disk is full; free some space and try again",
+    errno.EDQUOT: "the disk quota is used up; free some space and try again",
+    errno.EROFS: "the file system is read-only; choose a writable place with --store",
+    errno.EACCES: "permission denied; check who owns the folder",
+    errno.EPERM: "not permitted; check who owns the folder",
+    errno.EIO: "the disk reported an input/output error; check the hardware",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+}
+
+
+def _do_nothing(operation: str, path: Path) -> None:
+    """Stand-in for the fault hook of the tests."""
+
+
+before_operation: Callable[[str, Path], None] = _do_nothing
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Create `path` with `data`, synced to disk. The directory entry is not synced yet."""
+    before_operation("create", path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            before_operation("write", path)
+            view = view[os.write(descriptor, view) :]
+        before_operation("fsync", path)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def link_file(source: Path, target: Path) -> None:
+    """Give the unchanged bytes of `source` a second name; copy where links are not supported."""
+    before_operation("link", target)
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in _LINKS_UNSUPPORTED:
+            raise
+        write_file(target, source.read_bytes())
+
+
+def make_directory(path: Path) -> None:
+    """Create `path` and its missing parents, each synced in its own parent."""
+    missing = []
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    for directory in reversed(missing):
+        before_operation("mkdir", directory)
+        directory.mkdir(exist_ok=True)
+        sync_directory(directory.parent)
+
+
+def sync_directory(path: Path) -> None:
+    before_operation("fsync", path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Rename within one directory, and sync the directory."""
+    before_operation("rename", target)
+    os.rename(source, target)
+    sync_directory(target.parent)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put `data` at `path` so that every reader sees the old bytes or the new ones, whole."""
+    temporary = path.with_name(f".tmp-{path.name}")
+    remove_file(temporary)
+    write_file(temporary, data)
+    rename(temporary, path)
+
+
+def remove_file(path: Path) -> None:
+    if path.is_symlink() or path.exists():
+        before_operation("unlink", path)
+        path.unlink()
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory that nothing points at any more."""
+    for child in sorted(path.iterdir()):
+        if child.is_dir() and not child.is_symlink():
+            remove_tree(child)
+        else:
+            remove_file(child)
+    before_operation("rmdir", path)
+    path.rmdir()
+
+
+def free_bytes(path: Path) -> int:
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+@contextmanager
+def explained(path: Path, action: str) -> Iterator[None]:
+    """Turn an operating-system error into a line for people."""
+    try:
+        yield
+    except OSError as error:
+        cause = _CAUSES.get(error.errno or 0, error.strerror or str(error))
+        raise StoreError(f"cannot {action} {path}: {cause}") from error
+
+
+@contextmanager
+def writer_lock(path: Path) -> Iterator[None]:
+    """Be the only writer, or say at once who is. The operating system drops a dead one's lock."""
+    holder = path.with_name(f"{path.name}.holder")
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        who = holder.read_text(errors="replace").strip() if holder.exists() else "unknown"
+        raise StoreLockedError(
+            f"the store {path.parent} is being written by another process ({who}); "
+            "wait until it has finished and try again"
+        ) from None
+    try:
+        with suppress(OSError):  # only a courtesy to the next writer
+            command = Path(sys.argv[0]).name or "python"
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            holder.write_text(
+                f"{command}, process {os.getpid()} on {socket.gethostname()}, since {since}\n"
+            )
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)
+        lock.release()

@@ -1,0 +1,132 @@
+"""A session's images become embeddings, in memory only: each is decoded, embedded and dropped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prd_edge.embedder import Embedder
+from prd_edge.errors import Cancelled, ImageError, NoUsableDataError
+from prd_edge.images import decode
+from prd_edge.parallel import ordered_map
+from prd_edge.session import Item, Session, Skipped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What `on_progress` is called with."""
+
+    stage: str
+    done: int
+    total: int | None
+
+
+OnProgress = Callable[[Progress], object]
+
+
+@dataclass(frozen=True)
+class Harvest:
+    embeddings: NDArray[np.float32]  # (N, D)
+    labels: tuple[str, ...]
+    digests: tuple[bytes, ...]  # of the pixels; never stored
+    skipped: tuple[Skipped, ...]
+    duplicates: int
+
+    def counts(self) -> dict[str, int]:
+        return dict(sorted(Counter(self.labels).items()))
+
+    def holdout(self, fraction: float) -> NDArray[np.bool_]:
+        """(N,) True for held-out images: of each class the same fraction, chosen by content, so
+        that neither names nor order matter. A class of fewer than five gives none away."""
+        chosen = np.zeros(len(self.labels), bool)
+        for label, count in self.counts().items():
+            if count >= _SMALLEST_CLASS_TO_SPLIT:
+                rows = [row for row, own in enumerate(self.labels) if own == label]
+                rows.sort(key=self.digests.__getitem__)
+                chosen[rows[: int(count * fraction)]] = True
+        return chosen
+
+
+_SMALLEST_CLASS_TO_SPLIT = 5
+
+
+@dataclass(frozen=True)
+class _Embedded:
+    item: Item
+    digest: bytes = b""
+    embedding: NDArray[np.float32] | None = None
+    reason: str = ""
+
+
+def harvest(
+    session: Session,
+    embedder: Embedder,
+    *,
+    on_progress: OnProgress | None = None,
+    cancel: Event | None = None,
+) -> Harvest:
+    """Embed every readable image once. An image under two classes teaches nothing: both go."""
+
+    def embed(item: Item) -> _Embedded:
+        try:
+            image = decode(item.source)
+        except ImageError as error:
+            return _Embedded(item, reason=str(error))
+        digest = hashlib.blake2b(image.data, digest_size=16, person=_shape_key(image)).digest()
+        return _Embedded(item, digest, embedder.embed_among_many(image))
+
+    embedder.prepare_for_many()
+    skipped = list(session.skipped)
+    first: dict[bytes, _Embedded] = {}
+    conflicting: dict[bytes, set[str]] = {}
+    duplicates = 0
+    for done, found in enumerate(ordered_map(embed, session.items, threads=embedder.threads), 1):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("stopped on request; nothing was changed")
+        if found.embedding is None:
+            skipped.append(Skipped(found.item.name, found.reason))
+        elif found.digest not in first:
+            first[found.digest] = found
+        elif first[found.digest].item.label == found.item.label:
+            duplicates += 1
+        else:
+            conflicting.setdefault(found.digest, set()).update(
+                (found.item.label, first[found.digest].item.label)
+            )
+        if on_progress is not None:
+            on_progress(Progress("reading images", done, session.count))
+
+    for digest, labels in conflicting.items():
+        reason = f"the same picture is in {' and '.join(sorted(labels))}"
+        skipped.append(Skipped(first.pop(digest).item.name, reason))
+    kept = list(first.values())
+    _refuse_empty_classes(session, kept, skipped)
+    return Harvest(
+        embeddings=np.stack([found.embedding for found in kept if found.embedding is not None]),
+        labels=tuple(found.item.label for found in kept),
+        digests=tuple(found.digest for found in kept),
+        skipped=tuple(skipped),
+        duplicates=duplicates,
+    )
+
+
+def _refuse_empty_classes(session: Session, kept: list[_Embedded], skipped: list[Skipped]) -> None:
+    without = sorted(set(session.labels) - {found.item.label for found in kept})
+    if kept and not without:
+        return
+    what = f"class {without[0]!r} has no usable image" if without else "there is no usable image"
+    why = f"; first problem: {skipped[0].name}: {skipped[0].reason}" if skipped else ""
+    raise NoUsableDataError(what + why)
+
+
+def _shape_key(image: NDArray[np.uint8]) -> bytes:
+    return f"{image.shape[0]}x{image.shape[1]}".encode()

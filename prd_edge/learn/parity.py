@@ -1,0 +1,45 @@
+"""Does the graph say what the torch module says? Asked of every graph before it is used."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import torch
+from PIL import Image
+from torch import nn
+
+from prd_edge.errors import GuardRefusedError
+
+PARITY_TOLERANCE = 1e-4
+
+
+def check_parity(
+    module: nn.Module, graph: bytes, images: np.ndarray, tolerance: float = PARITY_TOLERANCE
+) -> float:
+    """Largest difference between torch and onnxruntime on uint8 images (N, S, S, 3).
+
+    `module` is in evaluation mode. Raises GuardRefusedError above the tolerance.
+    """
+    with torch.inference_mode():
+        expected = module(torch.tensor(images)).numpy()  # (N, D)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # a few images: not worth taking the cores from others
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    (actual,) = session.run(["embedding"], {"image": images})  # (N, D)
+    difference = float(np.abs(actual - expected).max())
+    if not difference <= tolerance:  # also true of NaN
+        raise GuardRefusedError(
+            f"the ONNX graph differs from the torch encoder by {difference:.2g} on {len(images)} "
+            f"images, allowed is {tolerance:.2g}; the weights may be damaged: give others"
+        )
+    return difference
+
+
+def parity_images(image_size: int, count: int = 4) -> np.ndarray:
+    """Sample images squeezed to a square, uint8 (count, S, S, 3)."""
+    from prd_edge.demo_data import sample_images
+
+    size = (image_size, image_size)
+    return np.stack(
+        [np.asarray(Image.fromarray(image).resize(size)) for image in sample_images(count)]
+    )

@@ -1,0 +1,88 @@
+"""The manifest of a version: what it is, where it comes from, and a sha256 of every file.
+
+It is written in one canonical form that ends in its own checksum, so that a flipped bit anywhere
+in it is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from prd_edge.config import StoreConfig
+from prd_edge.encoders import EncoderSpec
+from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        return cls(len(data), hashlib.sha256(data).hexdigest())
+
+
+@dataclass(frozen=True)
+class Manifest:
+    version: str
+    parent: str | None
+    created: str  # UTC, ISO 8601
+    action: str  # what made this version, for people: "learn-session", "remove cup", …
+    software: str
+    config: StoreConfig
+    encoder: EncoderSpec
+    classes: Mapping[str, int]  # label -> images behind its prototype
+    metrics: Mapping[str, Any]
+    files: Mapping[str, FileRecord]
+    schema: int = field(default=SCHEMA)
+
+    def to_bytes(self) -> bytes:
+        body = asdict(self)
+        return _canonical({**body, "checksum": _checksum(body)})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        try:
+            body = json.loads(data)
+            schema = body.get("schema")
+            if isinstance(schema, int) and schema > SCHEMA:
+                raise StoreError(
+                    f"the store was written by a newer prd-edge (schema {schema}, this one reads "
+                    f"up to {SCHEMA}); upgrade: pip install --upgrade prd-edge"
+                )
+            if data != _canonical(body) or body.pop("checksum") != _checksum(body):
+                raise StoreCorruptError("the checksum does not match")
+            return cls._from_body(body)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise StoreCorruptError(f"not a valid manifest ({error})") from error
+        except InvalidInputError as error:
+            raise StoreCorruptError(str(error)) from error
+
+    @classmethod
+    def _from_body(cls, body: dict[str, Any]) -> Self:
+        if set(body) != {f.name for f in fields(cls)}:
+            raise ValueError("unexpected or missing keys")
+        encoder = body["encoder"]
+        values = {
+            **body,
+            "config": StoreConfig.from_dict(body["config"]),
+            "encoder": EncoderSpec(**{**encoder, "parts": tuple(encoder["parts"])}),
+            "files": {name: FileRecord(**record) for name, record in body["files"].items()},
+        }
+        return cls(**values)
+
+
+def _canonical(body: Mapping[str, Any]) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(body)).hexdigest()

@@ -1,0 +1,114 @@
+"""The files of a version, and the objects they become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load
+from safetensors.numpy import save as serialise
+
+from prd_edge.bank import PrototypeBank
+from prd_edge.calibration import DEFAULT_TEMPERATURE
+from prd_edge.embedder import Embedder
+from prd_edge.encoders import BuiltEncoder
+from prd_edge.errors import StoreCorruptError
+from prd_edge.predictor import Predictor
+from prd_edge.readout import Readout
+from prd_edge.store import Version
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PREPROCESS_GRAPH = "preprocess.onnx"
+ENCODER_GRAPH = "encoder.onnx"
+ENCODER = "encoder.safetensors"
+SNAPSHOT = "snapshot.safetensors"
+PROTOTYPES = "prototypes.safetensors"
+COVARIANCE = "covariance.safetensors"
+
+# Imprinting leaves the encoder and all that belongs to it as it is.
+UNCHANGED_ENCODER: dict[str, bytes | None] = {
+    PREPROCESS_GRAPH: None,
+    ENCODER_GRAPH: None,
+    ENCODER: None,
+    SNAPSHOT: None,
+}
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The bank with the readout computed from it."""
+
+    bank: PrototypeBank
+    readout: Readout
+
+    @classmethod
+    def none(cls, dimensions: int) -> Knowledge:
+        bank = PrototypeBank.empty(dimensions)
+        return cls(bank, Readout.of(bank, DEFAULT_TEMPERATURE))
+
+    def classes(self) -> dict[str, int]:
+        return {
+            label: int(count)
+            for label, count in zip(self.bank.labels, self.bank.counts, strict=True)
+        }
+
+    def contents(self) -> dict[str, bytes | None]:
+        prototypes = {**self.bank.prototype_tensors(), **self.readout.tensors()}
+        return {
+            PROTOTYPES: _bytes(prototypes),
+            COVARIANCE: _bytes(self.bank.covariance_tensors()),
+        }
+
+
+def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes | None]:
+    from prd_edge.preprocess import build_onnx
+
+    weights = _bytes(encoder.weights)
+    return {
+        PREPROCESS_GRAPH: build_onnx(encoder.spec.image_size),
+        ENCODER_GRAPH: encoder.graph,
+        ENCODER: weights,
+        SNAPSHOT: weights,
+    }
+
+
+def load_embedder(version: Version, threads: int | None = None) -> Embedder:
+    return Embedder(version.read(PREPROCESS_GRAPH), version.read(ENCODER_GRAPH), threads=threads)
+
+
+def load_predictor(version: Version, threads: int | None = None) -> Predictor:
+    return Predictor(load_embedder(version, threads), load_readout(version), version.name)
+
+
+def load_readout(version: Version) -> Readout:
+    return Readout.from_tensors(version.manifest.classes, _tensors(version, PROTOTYPES))
+
+
+def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
+    tensors = _tensors(version, PROTOTYPES)
+    means = np.asarray(tensors["sums"], np.float64) / np.asarray(tensors["counts"])[:, None]
+    return dict(zip(version.manifest.classes, means, strict=True))
+
+
+def load_knowledge(version: Version) -> Knowledge:
+    prototypes = _tensors(version, PROTOTYPES)
+    labels = tuple(version.manifest.classes)
+    bank = PrototypeBank.from_tensors(labels, prototypes, _tensors(version, COVARIANCE))
+    return Knowledge(bank, Readout.from_tensors(labels, prototypes))
+
+
+def _bytes(tensors: Mapping[str, NDArray[np.generic]]) -> bytes:
+    # safetensors writes memory as it lies: a transposed array would come back scrambled.
+    return serialise({name: np.ascontiguousarray(array) for name, array in tensors.items()})
+
+
+def _tensors(version: Version, file: str) -> Mapping[str, NDArray[np.generic]]:
+    try:
+        return load(version.read(file))
+    except SafetensorError as error:
+        raise StoreCorruptError(f"{version.path / file}: {error}") from error

@@ -1,0 +1,131 @@
+"""An embedder and a readout together answer: what is on this picture?"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prd_edge.embedder import Embedder
+from prd_edge.errors import ImageError, InvalidInputError, NoUsableDataError
+from prd_edge.images import decode
+from prd_edge.parallel import ordered_map
+from prd_edge.readout import Readout
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+OUTPUT_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Ranked:
+    label: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """`label` is None where nothing was sure enough (`unknown`) or the image could not be read
+    (`error` says why)."""
+
+    source: str | None
+    label: str | None
+    confidence: float
+    unknown: bool
+    top_k: tuple[Ranked, ...]
+    version: str
+    ms: float
+    error: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "schema": OUTPUT_SCHEMA,
+            "source": self.source,
+            "label": self.label,
+            "confidence": round(self.confidence, 6),
+            "unknown": self.unknown,
+            "top_k": [{"label": r.label, "confidence": round(r.confidence, 6)} for r in self.top_k],
+            "version": self.version,
+            "ms": round(self.ms, 2),
+        }
+        return answer if self.error is None else {**answer, "error": self.error}
+
+
+class Predictor:
+    """Immutable and thread-safe: it belongs to one version for ever."""
+
+    def __init__(self, embedder: Embedder, readout: Readout, version: str) -> None:
+        self.embedder = embedder
+        self.readout = readout
+        self.version = version
+
+    def predict(self, source: object, *, top_k: int = 3, threshold: float = 0.0) -> Prediction:
+        self._check(top_k, threshold)
+        started = time.perf_counter()
+        try:
+            embedding = self.embedder.embed_alone(decode(source))
+        except ImageError as error:
+            name = _name_of(source)
+            raise ImageError(f"{name}: {error}" if name else str(error)) from error
+        return self._answer(source, embedding, started, top_k, threshold)
+
+    def predict_many(
+        self, sources: Iterable[object], *, top_k: int = 3, threshold: float = 0.0
+    ) -> Iterator[Prediction]:
+        """Answers in the order of `sources`, in constant memory. An unreadable image gets an
+        answer with `error` set instead of stopping the others."""
+        self._check(top_k, threshold)
+
+        def answer(source: object) -> Prediction:
+            started = time.perf_counter()
+            try:
+                embedding = self.embedder.embed_among_many(decode(source))
+            except ImageError as error:
+                ms = (time.perf_counter() - started) * 1000
+                name = _name_of(source)
+                return Prediction(name, None, 0.0, False, (), self.version, ms, str(error))
+            return self._answer(source, embedding, started, top_k, threshold)
+
+        self.embedder.prepare_for_many()
+        return ordered_map(answer, sources, threads=self.embedder.threads)
+
+    def _check(self, top_k: int, threshold: float) -> None:
+        if top_k < 1:
+            raise InvalidInputError(f"top_k is {top_k}; it must be at least 1")
+        if not 0.0 <= threshold <= 1.0:
+            raise InvalidInputError(f"threshold is {threshold}; it must be from 0 to 1")
+        if not self.readout.labels:
+            raise NoUsableDataError(
+                "the store knows no class yet; teach it some with 'prd-edge learn-session FOLDER'"
+            )
+
+    def _answer(
+        self,
+        source: object,
+        embedding: NDArray[np.float32],
+        started: float,
+        top_k: int,
+        threshold: float,
+    ) -> Prediction:
+        (confidences,) = self.readout.confidences(embedding[None])  # (C,)
+        order = np.argsort(-confidences, kind="stable")[:top_k]
+        ranked = tuple(Ranked(self.readout.labels[i], float(confidences[i])) for i in order)
+        unknown = ranked[0].confidence < threshold
+        return Prediction(
+            source=_name_of(source),
+            label=None if unknown else ranked[0].label,
+            confidence=ranked[0].confidence,
+            unknown=unknown,
+            top_k=ranked,
+            version=self.version,
+            ms=(time.perf_counter() - started) * 1000,
+        )
+
+
+def _name_of(source: object) -> str | None:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else None

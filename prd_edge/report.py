@@ -1,0 +1,74 @@
+"""What a learning session did, for people and for programs."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from prd_edge.session import Skipped
+
+# Below this a prototype says much about the single images behind it, and little about the class.
+FEW_IMAGES = 5
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    mode: str
+    parent: str | None
+    added: Mapping[str, int]  # new classes and their images
+    updated: Mapping[str, int]  # known classes and the images added to them
+    images_used: int
+    skipped: tuple[Skipped, ...]
+    duplicates: int
+    holdout_images: int
+    holdout_accuracy: float | None
+    holdout_accuracy_before: float | None
+    drift: Mapping[str, float]  # 1 − cos of each known prototype that moved
+    seconds: float
+    peak_memory_mb: float
+    warnings: tuple[str, ...]
+    version: str | None = None  # None for a dry run
+    removed_versions: tuple[str, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"schema": 1, **asdict(self)}
+
+    def metrics(self) -> dict[str, Any]:
+        """The part that a version keeps: figures, and no names of files."""
+        return {
+            "mode": self.mode,
+            "added": dict(self.added),
+            "updated": dict(self.updated),
+            "images_used": self.images_used,
+            "images_skipped": len(self.skipped),
+            "duplicates": self.duplicates,
+            "holdout_images": self.holdout_images,
+            "holdout_accuracy": self.holdout_accuracy,
+            "holdout_accuracy_before": self.holdout_accuracy_before,
+            "drift": dict(self.drift),
+            "seconds": round(self.seconds, 3),
+            "peak_memory_mb": round(self.peak_memory_mb, 1),
+        }
+
+
+def session_warnings(added: Mapping[str, int], classes: Mapping[str, int]) -> tuple[str, ...]:
+    few = [label for label in added if classes[label] < FEW_IMAGES]
+    warnings = []
+    if few:
+        warnings.append(
+            f"fewer than {FEW_IMAGES} images of {', '.join(few)}: accuracy will be poor, and a "
+            "prototype of so few says much about each of them"
+        )
+    if len(classes) == 1:
+        warnings.append(
+            "only one class is known, so every picture will be given it; teach at least one more"
+        )
+    return tuple(warnings)
+
+
+def peak_memory_mb() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -1,0 +1,184 @@
+"""The store as readers see it: numbered versions that never change, and CURRENT.
+
+    store/CURRENT            names the live version; replaced atomically, last
+    store/LOCK               held by the one writer
+    store/versions/000007/   manifest.json and the files it lists
+
+Readers take no lock: a version is complete before CURRENT names it, and each file is checked
+against its sha256 before it is used. Writing is in `commit.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
+from prd_edge.manifest import FileRecord, Manifest
+from prd_edge.pointer import Pointer
+
+MANIFEST = "manifest.json"
+_VERSION_NAME = re.compile(r"\d{6}")
+_GO_BACK = "run 'prd-edge rollback' to return to the last good version"
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version on disk, its manifest checked. Files are checked as they are read."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        return self.manifest.version
+
+    def read(self, file: str) -> bytes:
+        try:
+            record = self.manifest.files[file]
+            data = (self.path / file).read_bytes()
+        except KeyError:
+            raise StoreCorruptError(f"version {self.name} lists no {file}") from None
+        except FileNotFoundError:
+            raise StoreCorruptError(self._damage(file, "it is missing")) from None
+        except OSError as error:
+            raise StoreCorruptError(self._damage(file, error.strerror or str(error))) from error
+        if FileRecord.of(data) != record:
+            detail = f"{len(data)} of {record.size} bytes" if len(data) != record.size else "sha256"
+            raise StoreCorruptError(self._damage(file, f"{detail} does not match the manifest"))
+        return data
+
+    def problems(self) -> list[str]:
+        """Every file that is not what was written, and every file that does not belong."""
+        found = []
+        for file in self.manifest.files:
+            try:
+                self.read(file)
+            except StoreCorruptError as error:
+                found.append(str(error))
+        strangers = {path.name for path in self.path.iterdir()} - {MANIFEST, *self.manifest.files}
+        found += [f"{self.path / name} does not belong to the store" for name in sorted(strangers)]
+        return found
+
+    def _damage(self, file: str, detail: str) -> str:
+        return f"{self.path / file} is damaged: {detail}; {_GO_BACK}"
+
+
+class Store:
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.versions = self.path / "versions"
+        self.current = self.path / "CURRENT"
+
+    def exists(self) -> bool:
+        return self.current.exists() or bool(self.complete_names())
+
+    def live(self) -> Version:
+        """The live version. Survives a damaged CURRENT: the newest good version stands in."""
+        missing = ""
+        while (pointer := self.pointer()) is not None:
+            with suppress(FileNotFoundError):
+                return self._open(pointer.live)
+            if pointer.live == missing:
+                raise StoreCorruptError(
+                    f"version {missing}, which CURRENT names, is missing from {self.versions}; "
+                    + _GO_BACK
+                )
+            missing = pointer.live  # gc may have removed it since; CURRENT has moved then
+        return self.newest_good()
+
+    def version(self, name: str) -> Version:
+        wanted = name.zfill(6)
+        if wanted not in self.version_names():
+            known = ", ".join(self.version_names())
+            raise InvalidInputError(f"no version {name!r} in {self.path}; there are: {known}")
+        return self._open(wanted)
+
+    def version_names(self) -> list[str]:
+        """Committed versions, oldest first."""
+        pointer = self.pointer()
+        names = self.complete_names()
+        return [name for name in names if pointer is None or name <= pointer.newest]
+
+    def readable_versions(self) -> Iterator[Version]:
+        """Committed versions whose manifest is intact, oldest first."""
+        for name in self.version_names():
+            with suppress(StoreCorruptError, FileNotFoundError):
+                yield self._open(name)
+
+    def problems(self) -> dict[str, list[str]]:
+        """By version, what `verify` found; the store itself under its own path."""
+        found: dict[str, list[str]] = {}
+        pointer = self.pointer()
+        if pointer is None:
+            found[str(self.path)] = [f"{self.current} is damaged or missing"]
+        elif pointer.live not in self.complete_names():
+            found[str(self.path)] = [f"version {pointer.live}, which CURRENT names, is missing"]
+        for name in self.version_names():
+            try:
+                found[name] = self._open(name).problems()
+            except (StoreError, FileNotFoundError) as error:
+                found[name] = [str(error)]
+        return found
+
+    def bytes_on_disk(self) -> int:
+        """Unchanged files are shared between versions and counted once."""
+        sizes = {
+            (status.st_dev, status.st_ino): status.st_size
+            for path in self.path.rglob("*")
+            if stat.S_ISREG((status := path.lstat()).st_mode)
+        }
+        return sum(sizes.values())
+
+    def complete_names(self) -> list[str]:
+        try:
+            return sorted(
+                path.name for path in self.versions.iterdir() if _VERSION_NAME.fullmatch(path.name)
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise StoreError(f"cannot read {self.versions}: {error.strerror}") from error
+
+    def pointer(self) -> Pointer | None:
+        try:
+            return Pointer.from_bytes(self.current.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot read {self.current}: {error.strerror}") from error
+
+    def _open(self, name: str) -> Version:
+        path = self.versions / name
+        try:
+            manifest = Manifest.from_bytes((path / MANIFEST).read_bytes())
+        except FileNotFoundError:
+            if not path.exists():
+                raise
+            raise StoreCorruptError(f"{path / MANIFEST} is missing") from None
+        except OSError as error:
+            raise StoreCorruptError(f"{path / MANIFEST}: {error.strerror}") from error
+        except StoreCorruptError as error:
+            message = f"{path / MANIFEST} is damaged: {error}; {_GO_BACK}"
+            raise StoreCorruptError(message) from error
+        if manifest.version != name:
+            raise StoreCorruptError(f"{path / MANIFEST} belongs to version {manifest.version}")
+        return Version(path, manifest)
+
+    def newest_good(self) -> Version:
+        names = self.complete_names()
+        for name in reversed(names):
+            with suppress(StoreCorruptError, FileNotFoundError):
+                version = self._open(name)
+                if not version.problems():
+                    return version
+        if names:
+            raise StoreCorruptError(f"no version of {self.path} is intact; restore it from a copy")
+        raise StoreError(
+            f"there is no store at {self.path}; make one with 'prd-edge init' or "
+            "'prd-edge learn-session', or name another with --store"
+        )
