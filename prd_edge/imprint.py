@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prd_edge.bank import PrototypeBank, cosine_distance
-from prd_edge.calibration import fit_temperature
+from prd_edge.calibration import (
+    calibrated,
+    fit_relative_temperature,
+    relative_temperature,
+    typical_margin,
+)
 from prd_edge.harvest import Harvest
 from prd_edge.readout import Readout
 
@@ -34,18 +39,20 @@ def imprint(bank: PrototypeBank, before: Readout, harvest: Harvest, *, holdout: 
     held = harvest.holdout(holdout)
     labels = np.array(harvest.labels, dtype=object)
     taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
-    temperature, accuracy, accuracy_before = before.temperature, None, None
+    temperature = relative_temperature(bank, before)
+    accuracy = accuracy_before = None
     if held.any():
         trial = Readout.of(taught)
         truth = np.array([trial.labels.index(label) for label in labels[held]])
         scores = trial.scores(harvest.embeddings[held])
-        temperature = fit_temperature(scores, truth, before.temperature)
+        margin = typical_margin(taught, trial)
+        temperature = fit_relative_temperature(margin, scores, truth, temperature)
         accuracy = float((scores.argmax(axis=1) == truth).mean())
         accuracy_before = _accuracy(before, harvest.embeddings[held], labels[held])
         taught = taught.add(harvest.embeddings[held], list(labels[held]))
     return Imprinted(
         bank=taught,
-        readout=Readout.of(taught, temperature),
+        readout=calibrated(taught, temperature),
         holdout_images=int(held.sum()),
         holdout_accuracy=accuracy,
         holdout_accuracy_before=accuracy_before,

@@ -12,7 +12,7 @@ from safetensors.numpy import load
 from safetensors.numpy import save as serialise
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import DEFAULT_TEMPERATURE
+from prd_edge.calibration import DEFAULT_TEMPERATURE, calibrated
 from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import StoreCorruptError
@@ -49,7 +49,7 @@ class Knowledge:
     @classmethod
     def none(cls, dimensions: int) -> Knowledge:
         bank = PrototypeBank.empty(dimensions)
-        return cls(bank, Readout.of(bank, DEFAULT_TEMPERATURE))
+        return cls(bank, calibrated(bank, DEFAULT_TEMPERATURE))
 
     def classes(self) -> dict[str, int]:
         return {

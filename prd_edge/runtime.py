@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from prd_edge.bank import PrototypeBank
+from prd_edge.calibration import calibrated, relative_temperature
 from prd_edge.classes import clean_class_name
 from prd_edge.commit import StoreWriter, writing
 from prd_edge.config import StoreConfig
@@ -29,7 +30,6 @@ from prd_edge.model import (
 )
 from prd_edge.predictor import Prediction, Predictor
 from prd_edge.preprocess import build_onnx as build_preprocess
-from prd_edge.readout import Readout
 from prd_edge.report import SessionReport, peak_memory_mb, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import Store, Version
@@ -196,7 +196,8 @@ class Runtime:
             parent = self.store.live()
             known = load_knowledge(parent)
             bank = change(known.bank)
-            knowledge = Knowledge(bank, Readout.of(bank, known.readout.temperature))
+            temperature = relative_temperature(known.bank, known.readout)
+            knowledge = Knowledge(bank, calibrated(bank, temperature))
             version = _commit(writer, parent, knowledge, action, {})
             writer.gc(version.manifest.config.keep_versions)
         self._refresh_if_loaded()

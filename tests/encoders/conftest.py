@@ -66,10 +66,10 @@ def _published_form(name: str, folder: Path) -> Path:
     if not path.exists():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(1)
-            network = import_torchvision().models.get_model(name, weights=None)
+            network = import_torchvision().models.get_model(name, weights=None).eval()
             for module in network.modules():
                 if isinstance(module, torch.nn.BatchNorm2d):
-                    module.momentum = 1.0
+                    module.train().momentum = 1.0
                     torch.nn.init.uniform_(module.weight, 0.5, 1.5)
                     torch.nn.init.normal_(module.bias, std=0.1)
             images = torch.tensor(parity_images(IMAGE_SIZE, count=8))
