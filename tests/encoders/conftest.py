@@ -60,7 +60,8 @@ def _published_form(name: str, folder: Path) -> Path:
     """torchvision's own state dict, classifier included, as its download would be.
 
     Running statistics are those of real activations: with the initial ones, a deep random network
-    gives all images nearly the same embedding, and every comparison would hold.
+    gives all images nearly the same embedding, and every comparison would hold. They are taken
+    at twice the size, for too few pixels leave some channels a tiny variance that amplifies noise.
     """
     path = folder / f"{name}.safetensors"
     if not path.exists():
@@ -72,7 +73,8 @@ def _published_form(name: str, folder: Path) -> Path:
                     module.train().momentum = 1.0
                     torch.nn.init.uniform_(module.weight, 0.5, 1.5)
                     torch.nn.init.normal_(module.bias, std=0.1)
-            images = torch.tensor(parity_images(IMAGE_SIZE, count=8))
-            network(PixelScale(IMAGENET_MEAN, IMAGENET_STD)(images))
+            images = torch.tensor(parity_images(2 * IMAGE_SIZE, count=12))
+            with torch.no_grad():
+                network(PixelScale(IMAGENET_MEAN, IMAGENET_STD)(images))
         save_file(network.state_dict(), path)
     return path
