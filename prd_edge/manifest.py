@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
@@ -19,13 +19,12 @@ from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class FileRecord:
+class FileRecord(NamedTuple):
     size: int
     sha256: str
 
     @classmethod
-    def of(cls, data: bytes) -> Self:
+    def of(cls, data: bytes) -> FileRecord:
         return cls(len(data), hashlib.sha256(data).hexdigest())
 
 
@@ -44,7 +43,11 @@ class Manifest:
     schema: int = field(default=SCHEMA)
 
     def to_bytes(self) -> bytes:
-        body = asdict(self)
+        body = {
+            **asdict(self),
+            "encoder": self.encoder._asdict(),
+            "files": {name: record._asdict() for name, record in self.files.items()},
+        }
         return _canonical({**body, "checksum": _checksum(body)})
 
     @classmethod

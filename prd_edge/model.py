@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load
 from safetensors.numpy import save as serialise
 
-from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import DEFAULT_TEMPERATURE, calibrated
 from prd_edge.embedder import Embedder
-from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import StoreCorruptError
 from prd_edge.predictor import Predictor
 from prd_edge.readout import Readout
-from prd_edge.store import Version
+from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH, Version
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PREPROCESS_GRAPH = "preprocess.onnx"
-ENCODER_GRAPH = "encoder.onnx"
+    from prd_edge.bank import PrototypeBank
+    from prd_edge.encoders import BuiltEncoder
+
 ENCODER = "encoder.safetensors"
 SNAPSHOT = "snapshot.safetensors"
 PROTOTYPES = "prototypes.safetensors"
@@ -39,8 +36,7 @@ UNCHANGED_ENCODER: dict[str, bytes | None] = {
 }
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """The bank with the readout computed from it."""
 
     bank: PrototypeBank
@@ -48,6 +44,9 @@ class Knowledge:
 
     @classmethod
     def none(cls, dimensions: int) -> Knowledge:
+        from prd_edge.bank import PrototypeBank
+        from prd_edge.calibration import DEFAULT_TEMPERATURE, calibrated
+
         bank = PrototypeBank.empty(dimensions)
         return cls(bank, calibrated(bank, DEFAULT_TEMPERATURE))
 
@@ -57,7 +56,7 @@ class Knowledge:
             for label, count in zip(self.bank.labels, self.bank.counts, strict=True)
         }
 
-    def contents(self) -> dict[str, bytes | None]:
+    def contents(self) -> dict[str, bytes]:
         prototypes = {**self.bank.prototype_tensors(), **self.readout.tensors()}
         return {
             PROTOTYPES: _bytes(prototypes),
@@ -65,7 +64,7 @@ class Knowledge:
         }
 
 
-def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes | None]:
+def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes]:
     from prd_edge.preprocess import build_onnx
 
     weights = _bytes(encoder.weights)
@@ -77,12 +76,25 @@ def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes | None]:
     }
 
 
-def load_embedder(version: Version, threads: int | None = None) -> Embedder:
-    return Embedder(version.read(PREPROCESS_GRAPH), version.read(ENCODER_GRAPH), threads=threads)
+def load_embedder(
+    version: Version,
+    threads: int | None = None,
+    encoder_graph: Callable[[], bytes] | None = None,
+) -> Embedder:
+    """The encoder's bytes are read here, or have been read elsewhere in the meantime."""
+    if encoder_graph is None:
+        data = version.read(ENCODER_GRAPH)
+        encoder_graph = lambda: data  # noqa: E731
+    return Embedder(version.read(PREPROCESS_GRAPH), encoder_graph, threads=threads)
 
 
-def load_predictor(version: Version, threads: int | None = None) -> Predictor:
-    return Predictor(load_embedder(version, threads), load_readout(version), version.name)
+def load_predictor(
+    version: Version,
+    threads: int | None = None,
+    encoder_graph: Callable[[], bytes] | None = None,
+) -> Predictor:
+    embedder = load_embedder(version, threads, encoder_graph)
+    return Predictor(embedder, load_readout(version), version.name)
 
 
 def load_readout(version: Version) -> Readout:
@@ -96,6 +108,8 @@ def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
 
 
 def load_knowledge(version: Version) -> Knowledge:
+    from prd_edge.bank import PrototypeBank
+
     prototypes = _tensors(version, PROTOTYPES)
     labels = tuple(version.manifest.classes)
     bank = PrototypeBank.from_tensors(labels, prototypes, _tensors(version, COVARIANCE))

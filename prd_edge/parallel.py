@@ -1,11 +1,14 @@
-"""A map over threads that keeps the order and looks only a little ahead."""
+"""Work on other threads: one thing meanwhile, or many things in order."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -13,11 +16,35 @@ R = TypeVar("R")
 _LOOKAHEAD_PER_THREAD = 4
 
 
+class Meanwhile(Generic[R]):
+    """Begins a call at once, on a thread of its own; `result` waits for it."""
+
+    def __init__(self, function: Callable[[], R]) -> None:
+        self._result: list[R] = []
+        self._error: Exception | None = None
+        self._thread = Thread(target=self._run, args=(function,), daemon=True)
+        self._thread.start()
+
+    def result(self) -> R:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._result[0]
+
+    def _run(self, function: Callable[[], R]) -> None:
+        try:
+            self._result.append(function())
+        except Exception as error:  # handed to whoever asks for the result
+            self._error = error
+
+
 def ordered_map(function: Callable[[T], R], items: Iterable[T], *, threads: int) -> Iterator[R]:
     """Results in the order of `items`, with a bounded number in flight: constant memory."""
     if threads == 1:
         yield from map(function, items)
         return
+    from concurrent.futures import ThreadPoolExecutor  # one picture alone does not need it
+
     pending: deque[Future[R]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="prd-edge") as pool:
         try:

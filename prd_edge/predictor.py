@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +21,12 @@ if TYPE_CHECKING:
 OUTPUT_SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     label: str
     confidence: float
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """`label` is None where nothing was sure enough (`unknown`) or the image could not be read
     (`error` says why)."""
 
@@ -67,6 +64,7 @@ class Predictor:
     def predict(self, source: object, *, top_k: int = 3, threshold: float = 0.0) -> Prediction:
         self._check(top_k, threshold)
         started = time.perf_counter()
+        self.embedder.prepare_for_one()
         try:
             embedding = self.embedder.embed_alone(decode(source))
         except ImageError as error:

@@ -14,8 +14,7 @@ so that predicting is one matrix product. The solve is done once, when the bank 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,15 +28,14 @@ if TYPE_CHECKING:
 _SHRINKAGE_RATE = 5.0
 
 
-@dataclass(frozen=True)
-class Readout:
+class Readout(NamedTuple):
     labels: tuple[str, ...]
     weights: NDArray[np.float32]  # (C, D)
     biases: NDArray[np.float32]  # (C,)
     temperature: float = 1.0
 
     @classmethod
-    def of(cls, bank: PrototypeBank, temperature: float = 1.0) -> Self:
+    def of(cls, bank: PrototypeBank, temperature: float = 1.0) -> Readout:
         prototypes = bank.prototypes()  # (C, D)
         sigma = shrunk_covariance(bank)
         weights = prototypes if sigma is None else np.linalg.solve(sigma, prototypes.T).T  # (C, D)
@@ -53,8 +51,8 @@ class Readout:
         """(N, D) to (N, C): a softmax of the scores over the temperature."""
         return softmax(self.scores(embeddings) / np.float32(self.temperature))
 
-    def with_temperature(self, temperature: float) -> Self:
-        return replace(self, temperature=temperature)
+    def with_temperature(self, temperature: float) -> Readout:
+        return self._replace(temperature=temperature)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         return {
@@ -66,7 +64,7 @@ class Readout:
     @classmethod
     def from_tensors(
         cls, labels: Iterable[str], tensors: Mapping[str, NDArray[np.generic]]
-    ) -> Self:
+    ) -> Readout:
         return cls(
             tuple(labels),
             np.asarray(tensors["readout.weights"], np.float32),

@@ -14,20 +14,21 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 from prd_edge.manifest import FileRecord, Manifest
 from prd_edge.pointer import Pointer
 
 MANIFEST = "manifest.json"
+PREPROCESS_GRAPH = "preprocess.onnx"
+ENCODER_GRAPH = "encoder.onnx"
 _VERSION_NAME = re.compile(r"\d{6}")
 _GO_BACK = "run 'prd-edge rollback' to return to the last good version"
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(NamedTuple):
     """One version on disk, its manifest checked. Files are checked as they are read."""
 
     path: Path

@@ -105,7 +105,7 @@ def _encoder(store: Path) -> str:
     else:
         built = build_encoder()
         name = DEFAULT_ENCODER
-        embedder = Embedder(build_onnx(built.spec.image_size), built.graph)
+        embedder = Embedder(build_onnx(built.spec.image_size), lambda: built.graph)
     image = np.random.default_rng(0).integers(0, 256, (480, 640, 3), dtype=np.uint8)
     embedder.embed_alone(image)
     ready = time.perf_counter() - started

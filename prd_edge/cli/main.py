@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -64,7 +65,12 @@ def prd_edge() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Results go to standard output, everything else to standard error."""
     warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
-    sys.exit(_run(arguments))
+    exit_code = _run(arguments)
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Everything is written: tearing the interpreter down would only cost the user 20 ms.
+    os._exit(exit_code)
 
 
 def _run(arguments: list[str] | None) -> int:

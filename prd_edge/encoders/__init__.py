@@ -7,12 +7,13 @@ imported only when one of them is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from prd_edge.errors import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 DEFAULT_ENCODER = "efficientnet_lite0"
 
@@ -21,8 +22,7 @@ IMAGE_SIZE_MULTIPLE = 32
 IMAGE_SIZE_RANGE = (32, 1024)
 
 
-@dataclass(frozen=True)
-class EncoderSpec:
+class EncoderSpec(NamedTuple):
     """What the rest of the program needs to know of an encoder."""
 
     name: str
@@ -35,8 +35,7 @@ class EncoderSpec:
         return sum(self.parts)
 
 
-@dataclass(frozen=True)
-class BuiltEncoder:
+class BuiltEncoder(NamedTuple):
     """An encoder as a store keeps it: weights to train further, and a graph to run.
 
     The graph maps `image`, uint8 (N, S, S, 3), to `embedding`, float32 (N, D): the numeric part

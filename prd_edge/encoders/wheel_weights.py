@@ -13,7 +13,7 @@ import pickle
 from collections import OrderedDict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def _rebuild_tensor(
 
 
 class _TensorsOnlyUnpickler(pickle.Unpickler):
-    _ALLOWED = {
+    _ALLOWED: ClassVar[dict[tuple[str, str], Any]] = {
         ("collections", "OrderedDict"): OrderedDict,
         ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
         ("torch", "FloatStorage"): _StorageType("<f4"),
