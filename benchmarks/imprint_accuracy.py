@@ -80,7 +80,7 @@ def shuffled_sessions(pairs: Pairs, sessions: int, seed: int) -> Iterator[Pairs]
 
 
 def measure(
-    train: Pairs, test: Pairs, size: int, sessions: Callable[[], Iterator[Pairs]]
+    test: Pairs, size: int, sessions: Callable[[], Iterator[Pairs]]
 ) -> tuple[float, float, np.ndarray]:
     with tempfile.TemporaryDirectory() as scratch:
         runtime = Runtime.open(scratch + "/store", config=StoreConfig(image_size=size))
@@ -107,7 +107,7 @@ def main() -> None:
         }
         weights = []
         for label, sessions in streams.items():
-            accuracy, seconds, readout = measure(train, test, size, sessions)
+            accuracy, seconds, readout = measure(test, size, sessions)
             weights.append(readout)
             print(
                 f"| {name}, {size} px | {len(train)} → {len(test)} | {label} "
