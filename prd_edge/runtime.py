@@ -165,7 +165,6 @@ class Runtime:
         """Make an older version live again: the given one, or the one before the live one."""
         from prd_edge.commit import writing
 
-        self.store.version_names()  # says so if there is no store
         with writing(self.store) as writer:
             manifest = writer.rollback(version).manifest
         self._refresh_if_loaded()

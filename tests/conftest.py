@@ -1,0 +1,82 @@
+"""Small things that many tests need: a quick store, pictures, and the command line in-process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from prd_edge import Runtime, StoreConfig
+
+TINY = StoreConfig(image_size=32)
+COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (210, 40, 30)}
+
+
+def picture(
+    colour: tuple[int, int, int], seed: int, size: tuple[int, int] = (40, 48)
+) -> np.ndarray:
+    """A noisy patch of one colour: easy to tell apart, no two alike."""
+    noise = np.random.default_rng(seed).integers(-25, 26, (*size, 3))
+    return np.clip(np.array(colour) + noise, 0, 255).astype(np.uint8)
+
+
+def write_session(root: Path, *, images: int = 6, start: int = 0, classes: object = None) -> Path:
+    for index, (label, colour) in enumerate(COLOURS.items()):
+        if classes is not None and label not in classes:  # type: ignore[operator]
+            continue
+        (root / label).mkdir(parents=True)
+        for number in range(start, start + images):
+            image = Image.fromarray(picture(colour, 1000 * index + number))
+            image.save(root / label / f"{number}.png")
+    return root
+
+
+@pytest.fixture(scope="session")
+def taught_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two sessions behind it: versions 1 (empty), 2 (two classes) and 3 (three)."""
+    folder = tmp_path_factory.mktemp("taught")
+    runtime = Runtime.open(folder / "store", config=TINY)
+    runtime.learn_session(write_session(folder / "one", classes=("blue", "green")))
+    runtime.learn_session(write_session(folder / "two", start=6, classes=("green", "red")))
+    return folder / "store"
+
+
+@pytest.fixture
+def taught(taught_once: Path, tmp_path: Path) -> Path:
+    """A copy of that store to change or damage."""
+    copy = tmp_path / "store"
+    shutil.copytree(taught_once, copy)
+    return copy
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return write_session(tmp_path / "session", start=20)
+
+
+@pytest.fixture
+def data_sets() -> Path:
+    """The real data sets, where they are."""
+    default = Path(__file__).parents[2] / "shared/data"
+    found = Path(os.environ.get("PRD_EDGE_DATA", default))
+    if not found.is_dir():
+        pytest.skip(f"no data sets at {found}; set PRD_EDGE_DATA")
+    return found
+
+
+@pytest.fixture
+def prd_edge(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs the command line in this process: (exit code, standard output, standard error)."""
+    from prd_edge.cli.main import _run
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = _run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call

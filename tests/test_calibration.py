@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prd_edge.bank import PrototypeBank
+from prd_edge.calibration import (
+    DEFAULT_TEMPERATURE,
+    calibrated,
+    fit_relative_temperature,
+    relative_temperature,
+    typical_margin,
+)
+from prd_edge.readout import softmax
+
+D = 8
+
+
+def bank(per_class: int = 20) -> PrototypeBank:
+    generator = np.random.default_rng(0)
+    x = np.repeat(np.eye(3, D), per_class, axis=0) + 0.2 * generator.normal(size=(3 * per_class, D))
+    return PrototypeBank.empty(D).add(x.astype(np.float32), list("abc" * per_class))
+
+
+def test_a_temperature_in_margins_survives_the_way_to_a_readout_and_back() -> None:
+    assert relative_temperature(bank(), calibrated(bank(), 0.7)) == pytest.approx(0.7)
+
+
+def test_the_fit_finds_the_temperature_the_answers_were_drawn_with() -> None:
+    generator = np.random.default_rng(1)
+    scores = generator.normal(size=(4000, 5), scale=30.0).astype(np.float32)
+    margin, true = 20.0, 0.6
+    chances = softmax(scores / np.float32(margin * true))
+    truth = np.array([generator.choice(5, p=row / row.sum()) for row in chances.astype(float)])
+    assert fit_relative_temperature(margin, scores, truth, 1.0) == pytest.approx(true, rel=0.12)
+
+
+def test_a_perfect_score_on_few_images_does_not_make_it_sure_of_everything() -> None:
+    scores = np.array([[30.0, 0.0], [0.0, 30.0]] * 10, np.float32)
+    truth = np.array([0, 1] * 10)
+    fitted = fit_relative_temperature(30.0, scores, truth, DEFAULT_TEMPERATURE)
+    confidence = softmax(scores / np.float32(30.0 * fitted)).max()
+    assert 0.9 < confidence < 0.995
+
+
+def test_few_images_move_the_earlier_temperature_only_a_little() -> None:
+    scores = np.array([[1.0, 0.0]], np.float32)
+    far = fit_relative_temperature(1.0, scores, np.array([1]), 0.2)
+    assert 0.2 < far < 0.5  # alone, that wrong answer would ask for 5
+
+
+def test_one_class_has_no_margin() -> None:
+    one = PrototypeBank.empty(D).add(np.eye(2, D, dtype=np.float32), ["a", "a"])
+    assert typical_margin(one, calibrated(one, 1.0)) == 1.0
+    assert fit_relative_temperature(1.0, np.ones((4, 1), np.float32), np.zeros(4, int), 0.3) == 0.3

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from prd_edge import files
+from prd_edge.errors import StoreError, StoreLockedError
+
+
+def test_a_file_is_never_overwritten(tmp_path: Path) -> None:
+    files.write_file(tmp_path / "a", b"one")
+    with pytest.raises(FileExistsError):
+        files.write_file(tmp_path / "a", b"two")
+    assert (tmp_path / "a").read_bytes() == b"one"
+
+
+def test_bytes_are_synced_before_a_name_points_at_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        files, "before_operation", lambda operation, path: log.append((operation, path.name))
+    )
+    files.replace_file(tmp_path / "CURRENT", b"x")
+    assert log == [
+        ("create", ".tmp-CURRENT"),
+        ("write", ".tmp-CURRENT"),
+        ("fsync", ".tmp-CURRENT"),
+        ("rename", "CURRENT"),
+        ("fsync", tmp_path.name),
+    ]
+
+
+def test_where_links_are_not_supported_bytes_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    (tmp_path / "a").write_bytes(b"bytes")
+    monkeypatch.setattr(os, "link", unsupported)
+    files.link_file(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == b"bytes"
+    assert not (tmp_path / "a").samefile(tmp_path / "b")
+
+
+def test_remove_tree_does_not_follow_links(tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious/file").touch()
+    (tmp_path / "doomed/inner").mkdir(parents=True)
+    (tmp_path / "doomed/link").symlink_to(tmp_path / "precious")
+    files.remove_tree(tmp_path / "doomed")
+    assert (tmp_path / "precious/file").exists()
+    assert not (tmp_path / "doomed").exists()
+
+
+def test_errors_of_the_system_are_explained(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StoreError, match=r"cannot write to .*: the disk is full"),
+        files.explained(tmp_path, "write to"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_second_writer_is_told_who_holds_the_lock(tmp_path: Path) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from prd_edge.files import writer_lock\n"
+        "with writer_lock(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    lock = tmp_path / "LOCK"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program, str(lock)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with (
+            pytest.raises(StoreLockedError, match=rf"process {holder.pid} on .*wait"),
+            files.writer_lock(lock),
+        ):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    for _ in range(100):  # the operating system drops the dead one's lock
+        try:
+            with files.writer_lock(lock):
+                return
+        except StoreLockedError:
+            time.sleep(0.05)
+    pytest.fail("the lock of a dead process was never dropped")
