@@ -42,9 +42,9 @@ def writing(store: Store) -> Iterator[StoreWriter]:
 
 def _remove_empty(store: Store) -> None:
     with suppress(OSError):
-        store.versions.rmdir()
-        (store.path / "LOCK").unlink(missing_ok=True)
-        store.path.rmdir()
+        files.remove_empty_directory(store.versions)
+        files.remove_file(store.path / "LOCK")
+        files.remove_empty_directory(store.path)
 
 
 class StoreWriter:
@@ -56,7 +56,7 @@ class StoreWriter:
 
     def recover(self) -> None:
         """Remove unfinished work, and make CURRENT right again if it was damaged."""
-        for folder in (self._store.path, self._versions):
+        for folder in (self._store.path, self._versions, *sorted(self._versions.iterdir())):
             for path in sorted(folder.glob(f"{_TEMPORARY}*")):
                 if path.is_dir() and not path.is_symlink():
                     files.remove_tree(path)

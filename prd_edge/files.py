@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import socket
 import sys
 import time
@@ -105,6 +104,14 @@ def replace_file(path: Path, data: bytes) -> None:
     rename(temporary, path)
 
 
+def replace_by_link(path: Path, source: Path) -> None:
+    """The same, with the bytes of a file that is there already."""
+    temporary = path.with_name(f".tmp-{path.name}")
+    remove_file(temporary)
+    link_file(source, temporary)
+    rename(temporary, path)
+
+
 def remove_file(path: Path) -> None:
     if path.is_symlink() or path.exists():
         before_operation("unlink", path)
@@ -118,14 +125,12 @@ def remove_tree(path: Path) -> None:
             remove_tree(child)
         else:
             remove_file(child)
+    remove_empty_directory(path)
+
+
+def remove_empty_directory(path: Path) -> None:
     before_operation("rmdir", path)
     path.rmdir()
-
-
-def free_bytes(path: Path) -> int:
-    while not path.exists():
-        path = path.parent
-    return shutil.disk_usage(path).free
 
 
 @contextmanager

@@ -25,7 +25,10 @@ MANIFEST = "manifest.json"
 PREPROCESS_GRAPH = "preprocess.onnx"
 ENCODER_GRAPH = "encoder.onnx"
 _VERSION_NAME = re.compile(r"\d{6}")
-_GO_BACK = "run 'prd-edge rollback' to return to the last good version"
+_GO_BACK = (
+    "run 'prd-edge verify --repair' to mend it, or 'prd-edge rollback' to return to the last good "
+    "version"
+)
 
 
 class Version(NamedTuple):

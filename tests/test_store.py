@@ -11,7 +11,9 @@ from prd_edge import Runtime
 from prd_edge.commit import writing
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 from prd_edge.pointer import Pointer
+from prd_edge.repair import repair
 from prd_edge.store import Store
+from tests.conftest import TINY
 
 
 def flip_a_bit(path: Path, at: float = 0.5) -> None:
@@ -197,3 +199,38 @@ def test_a_failed_first_session_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="no usable image"):
         Runtime.open(tmp_path / "deep/store").learn_session(tmp_path / "data")
     assert not (tmp_path / "deep/store").exists()
+
+
+def spoil_in_place(path: Path) -> None:
+    """As a bad sector does: every version that shares the bytes is hit."""
+    with path.open("r+b") as stream:
+        stream.seek(path.stat().st_size // 2)
+        byte = stream.read(1)[0]
+        stream.seek(-1, os.SEEK_CUR)
+        stream.write(bytes([byte ^ 1]))
+
+
+def test_repair_mends_an_encoder_that_all_versions_share(tmp_path: Path, session: Path) -> None:
+    runtime = Runtime.open(tmp_path / "store", config=TINY)
+    runtime.learn_session(session)
+    live = runtime.store.live()
+    for name in ("encoder.onnx", "snapshot.safetensors", "preprocess.onnx"):
+        spoil_in_place(live.path / name)
+    with pytest.raises(StoreError, match="no good version before"):
+        runtime.rollback()
+    before = runtime.store.problems()
+    assert len(before["000001"]) == len(before["000002"]) == 4  # the snapshot is the encoder
+    mended = repair(runtime.store)
+    assert len(mended) == 8
+    assert not any(runtime.store.problems().values())
+    first, second = (runtime.store.version(name).path for name in ("1", "2"))
+    assert (first / "encoder.onnx").samefile(second / "encoder.onnx")
+
+
+def test_repair_takes_bytes_from_another_version(taught: Path) -> None:
+    copy = taught / "versions/000002/covariance.safetensors"
+    flip_a_bit(copy)
+    assert repair(Store(taught)) == []  # no other file has those bytes
+    assert "verify --repair" in Store(taught).problems()["000002"][0]
+    flip_a_bit(taught / "versions/000003/encoder.onnx")
+    assert [path.name for path in repair(Store(taught))] == ["encoder.onnx"]

@@ -103,13 +103,19 @@ def diff(a: str, b: str, store: Path, as_json: bool) -> None:
 @click.command()
 @store_option
 @json_option
-def verify(store: Path, as_json: bool) -> int:
+@click.option("--repair", is_flag=True, help="Mend what can be had again; nothing else is touched.")
+def verify(store: Path, as_json: bool, repair: bool) -> int:
     """Check every byte of every kept version against its manifest."""
     from prd_edge.store import Store
 
     opened = Store(store)
     if not opened.exists():
         opened.live()  # says that there is none
+    if repair:
+        from prd_edge.repair import repair as mend
+
+        for path in mend(opened):
+            click.echo(f"mended {path}", err=True)
     problems = {name: found for name, found in opened.problems().items() if found}
     versions = opened.version_names()
     if as_json:

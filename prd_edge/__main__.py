@@ -1,0 +1,3 @@
+from prd_edge.cli import main
+
+main()

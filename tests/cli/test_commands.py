@@ -1,0 +1,145 @@
+"""Every command does its job and says so; what goes wrong is in test_bad_input.py."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from prd_edge.cli.main import COMMANDS
+from prd_edge.cli.main import prd_edge as group
+from prd_edge.version import __version__
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+def test_learning_from_nothing(prd_edge: Call, session: Path, tmp_path: Path) -> None:
+    code, out, err = prd_edge("learn-session", session, "--store", tmp_path / "store")
+    assert (code, err) == (0, "")
+    assert "classes added" in out
+    assert "blue (6), green (6), red (6)" in out
+    assert "new version" in out
+
+
+def test_learning_prints_json(prd_edge: Call, session: Path, taught: Path) -> None:
+    (session / "red/broken.jpg").write_bytes(b"")
+    code, out, _ = prd_edge("learn-session", session, "--store", taught, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["version"] == "000004"
+    assert report["skipped"] == [{"name": "red/broken.jpg", "reason": "the file is empty"}]
+
+
+def test_skipped_images_and_warnings_go_to_standard_error(
+    prd_edge: Call, session: Path, taught: Path, tmp_path: Path
+) -> None:
+    (session / "pink").mkdir()
+    (session / "pink/1.png").write_bytes((session / "red/20.png").read_bytes())
+    (session / "pink/2.png").write_bytes((session / "red/21.png").read_bytes()[:-30])
+    (session / "red/20.png").unlink()
+    code, out, err = prd_edge("learn-session", session, "--store", taught)
+    assert code == 0
+    assert "warning: fewer than 5 images of pink" in err
+    assert "skipped pink/2.png: damaged or truncated" in err
+    assert "skipped" not in out.replace("images skipped", "")
+
+
+def test_evaluate(prd_edge: Call, session: Path, taught: Path) -> None:
+    code, out, _ = prd_edge("evaluate", session, "--store", taught)
+    assert code == 0
+    assert "accuracy           100.0 % of 18 images" in out
+    code, out, _ = prd_edge("evaluate", session, "--store", taught, "--version", "2", "--json")
+    result = json.loads(out)
+    assert result["version"] == "000002"
+    assert result["accuracy"] == pytest.approx(2 / 3)
+    assert result["classes"]["red"]["recall"] == 0.0
+
+
+def test_classes(prd_edge: Call, taught: Path) -> None:
+    code, out, _ = prd_edge("classes", "list", "--store", taught)
+    assert (code, out) == (0, "class  images\nblue   6\ngreen  12\nred    6\n")
+    assert prd_edge("classes", "rename", "red", "赤", "--store", taught)[0] == 0
+    assert prd_edge("classes", "remove", "blue", "--store", taught)[0] == 0
+    _, out, _ = prd_edge("classes", "list", "--store", taught, "--json")
+    assert json.loads(out)["classes"] == {"green": 12, "赤": 6}
+
+
+def test_history_rollback_and_diff(prd_edge: Call, taught: Path) -> None:
+    code, out, _ = prd_edge("history", "--store", taught)
+    assert code == 0
+    assert re.search(r"^\* +000003 +000002 .*learn-session +3 +24 ", out, re.MULTILINE)
+    _, out, _ = prd_edge("history", "--store", taught, "--json")
+    assert [v["version"] for v in json.loads(out)["versions"]] == ["000001", "000002", "000003"]
+
+    code, out, _ = prd_edge("diff", "2", "3", "--store", taught)
+    assert code == 0
+    assert "+ red (6 images)" in out
+    assert re.search(r"~ green \(\+6 images, drift 0\.\d{4}\)", out)
+    assert "files that differ: covariance.safetensors, prototypes.safetensors" in out
+    _, out, _ = prd_edge("diff", "3", "2", "--store", taught, "--json")
+    assert json.loads(out)["removed"] == {"red": 6}
+    assert prd_edge("diff", "3", "3", "--store", taught)[1] == "no difference\n"
+
+    assert prd_edge("rollback", "--store", taught)[1] == "version 000002 is live: 2 classes\n"
+    assert json.loads(prd_edge("history", "--store", taught, "--json")[1])["live"] == "000002"
+
+
+def test_info_verify_gc_and_doctor(prd_edge: Call, taught: Path) -> None:
+    code, out, _ = prd_edge("info", "--store", taught)
+    assert code == 0
+    assert "efficientnet_lite0 at 32 px, 1984 features" in out
+    assert json.loads(prd_edge("info", "--store", taught, "--json")[1])["classes"] == 3
+    assert prd_edge("verify", "--store", taught)[:2] == (0, "3 of 3 versions are intact\n")
+    assert prd_edge("gc", "--keep", "1", "--store", taught)[:2] == (0, "removed 000001\n")
+    code, out, _ = prd_edge("doctor", "--store", taught, "--json")
+    assert code == 0
+    assert json.loads(out)["healthy"] is True
+
+
+def test_verify_repairs(prd_edge: Call, taught: Path) -> None:
+    damaged = taught / "versions/000003/encoder.onnx"
+    damaged.write_bytes(b"nothing")
+    assert prd_edge("verify", "--store", taught)[0] == 4
+    code, out, err = prd_edge("verify", "--repair", "--store", taught)
+    assert (code, out) == (0, "3 of 3 versions are intact\n")
+    assert f"mended {damaged}" in err
+
+
+def test_init_and_the_environment_variable(
+    prd_edge: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRD_EDGE_STORE", str(tmp_path / "here"))
+    code, out, _ = prd_edge("init", "--image-size", "64", "--keep-versions", "2")
+    assert code == 0
+    assert "efficientnet_lite0 at 64 px" in out
+    assert (tmp_path / "here/CURRENT").exists()
+
+
+def test_demo_data(prd_edge: Call, tmp_path: Path) -> None:
+    code, out, _ = prd_edge("demo-data", tmp_path / "data", "--train", "1", "--test", "1")
+    assert code == 0
+    assert out.startswith("wrote 27 images\n")
+
+
+def test_version_and_module(prd_edge: Call) -> None:
+    assert prd_edge("--version")[1] == f"prd-edge, version {__version__}\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "prd_edge", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"prd-edge, version {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_that_agrees_with_the_list(name: str) -> None:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    assert command.name == name
+    assert command.help
+    first = COMMANDS[name][1].rstrip(".").split()[0]
+    assert command.help.split()[0] == first
