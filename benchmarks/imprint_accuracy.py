@@ -3,12 +3,14 @@
     .venv/bin/python benchmarks/imprint_accuracy.py [grocery] [trashnet] [cifar100]
 
 Each data set is learned by `Runtime.learn_session` twice: all classes at once, and in many
-sessions in a shuffled order, some classes split over two of them. The data sets are found in
-PRD_EDGE_DATA (default: ../shared/data beside the project).
+sessions in a shuffled order, some classes split over two of them. Exact duplicates, which only a
+single session could notice, are taken out first. The data sets are found in PRD_EDGE_DATA (default:
+../shared/data beside the project).
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import sys
@@ -22,6 +24,7 @@ from PIL import Image
 
 from prd_edge import Runtime, StoreConfig
 from prd_edge.evaluate import evaluate
+from prd_edge.images import decode
 from prd_edge.model import load_predictor
 
 DATA = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/data"))
@@ -63,6 +66,19 @@ def folder(root: Path) -> Pairs:
     return [(path, path.parent.name) for path in sorted(root.glob("*/*.jpg"))]
 
 
+def without_duplicates(pairs: Pairs) -> Pairs:
+    """One of each picture; none of those that stand under two labels."""
+    labels: dict[bytes, set[str]] = {}
+    digests = [hashlib.blake2b(decode(image).tobytes()).digest() for image, _ in pairs]
+    for digest, (_, label) in zip(digests, pairs, strict=True):
+        labels.setdefault(digest, set()).add(label)
+    kept: Pairs = []
+    for digest, pair in zip(digests, pairs, strict=True):
+        if len(labels.pop(digest, ())) == 1:
+            kept.append(pair)
+    return kept
+
+
 def shuffled_sessions(pairs: Pairs, sessions: int, seed: int) -> Iterator[Pairs]:
     """Classes in random order; every fifth comes in two halves, in neighbouring sessions."""
     generator = random.Random(seed)
@@ -99,6 +115,7 @@ def main() -> None:
     for name in sys.argv[1:] or known:
         load, count = known[name]
         train, test, size = load()
+        train = without_duplicates(train)
         streams: dict[str, Callable[[], Iterator[Pairs]]] = {
             "1": lambda train=train: iter([train]),
             f"{count}, shuffled": lambda train=train, count=count: shuffled_sessions(
