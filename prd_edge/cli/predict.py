@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from glob import glob, has_magic
@@ -110,9 +111,11 @@ def _expand(paths: tuple[str, ...]) -> Iterator[str]:
 
 
 def _pictures_below(folder: Path) -> Iterator[str]:
-    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    for entry in entries:
-        if entry.is_dir() and not entry.is_symlink():
-            yield from _pictures_below(entry)
-        elif entry.suffix.lower() in _SUFFIXES:
-            yield str(entry)
+    for name in sorted(os.listdir(folder)):  # names, not paths: there may be very many
+        path = folder / name
+        if name.startswith("."):
+            continue
+        if path.suffix.lower() in _SUFFIXES:
+            yield str(path)
+        elif path.is_dir() and not path.is_symlink():
+            yield from _pictures_below(path)
