@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from prd_edge.cholesky import solve_positive
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 # An isotropic prior worth D / 5 images: chosen on grocery, trashnet and CIFAR-100, 2 to 500
 # images a class (docs/results.md); the optimum is flat.
 _SHRINKAGE_RATE = 5.0
+# A variance of this size is what rounding leaves of images that embed alike.
+_NO_SPREAD = 1e-9
 
 
 class Readout(NamedTuple):
@@ -38,7 +42,7 @@ class Readout(NamedTuple):
     def of(cls, bank: PrototypeBank, temperature: float = 1.0) -> Readout:
         prototypes = bank.prototypes()  # (C, D)
         sigma = shrunk_covariance(bank)
-        weights = prototypes if sigma is None else np.linalg.solve(sigma, prototypes.T).T  # (C, D)
+        weights = prototypes if sigma is None else solve_positive(sigma, prototypes.T).T  # (C, D)
         biases = -0.5 * np.einsum("cd,cd->c", prototypes, weights)
         return cls(bank.labels, weights.astype(np.float32), biases.astype(np.float32), temperature)
 
@@ -79,11 +83,11 @@ def shrinkage(bank: PrototypeBank) -> float:
 
 
 def shrunk_covariance(bank: PrototypeBank) -> NDArray[np.float64] | None:
-    """(D, D), or None for the identity: with one image a class only the plain metric is left."""
+    """(D, D), or None for the identity: without any spread only the plain metric is left."""
     w = bank.covariance()
     d = bank.dimensions
     isotropic = float(np.trace(w)) / d
-    if isotropic <= 0.0:
+    if isotropic <= _NO_SPREAD:
         return None
     lam = shrinkage(bank)
     w *= 1.0 - lam

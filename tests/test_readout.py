@@ -46,6 +46,13 @@ def test_with_one_image_a_class_the_answer_is_the_nearest_by_cosine() -> None:
     )
 
 
+def test_images_that_embed_alike_leave_only_the_plain_metric() -> None:
+    x, labels = clustered(1, classes=6)
+    bank = PrototypeBank.empty(D).add(np.repeat(x, 3, axis=0), list(np.repeat(labels, 3)))
+    assert shrunk_covariance(bank) is None
+    np.testing.assert_array_equal(Readout.of(bank).scores(x).argmax(axis=1), np.arange(6))
+
+
 def test_shrinkage_follows_the_counts() -> None:
     few = PrototypeBank.empty(D).add(*clustered(2))
     many = PrototypeBank.empty(D).add(*clustered(400))
