@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 JITTER = 0.4
 GRAYSCALE_CHANCE = 0.2
-_LUMA = (0.299, 0.587, 0.114)
+LUMA = (0.299, 0.587, 0.114)
 
 
 def random_views(images: Tensor, generator: Generator) -> Tensor:
@@ -46,7 +46,7 @@ def _jitter(x: Tensor, generator: Generator) -> Tensor:
     brightness, contrast, saturation = (
         _uniform(n, 1 - JITTER, 1 + JITTER, generator) for _ in range(3)
     )
-    luma = x.new_tensor(_LUMA).view(1, 3, 1, 1)
+    luma = x.new_tensor(LUMA).view(1, 3, 1, 1)
     x = x * brightness
     mean = (x * luma).sum(dim=1, keepdim=True).mean(dim=(2, 3), keepdim=True)
     x = mean + contrast * (x - mean)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -28,7 +28,7 @@ from prd_edge.learn.recipes import Recipe
 class Views(NamedTuple):
     """Two random views of each sample of a mini-batch, the second ones after the first."""
 
-    inputs: Tensor  # (2B, …), for the trainable part of the encoder
+    inputs: Any  # of 2B views, whatever the trainable part of the encoder takes
     classes: Tensor  # (2B,), rows of the prototypes
 
 
