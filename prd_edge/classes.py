@@ -23,17 +23,18 @@ def clean_class_name(name: str) -> str:
     """The NFC form of a valid class name; `InvalidInputError` says what is wrong with others."""
     if not isinstance(name, str):
         raise InvalidInputError(f"class name {name!r} is not a string; give it in quotes")
-    problem = _problem(name)
+    clean = unicodedata.normalize("NFC", name)
+    problem = _problem(clean)
     if problem:
         shown = name if len(name) <= 60 else name[:60] + "…"
         raise InvalidInputError(f"class name {shown!a} {problem}; rename it")
-    return unicodedata.normalize("NFC", name)
+    return clean
 
 
 def _problem(name: str) -> str | None:
     size = len(name.encode(errors="replace"))
     forbidden = next((c for c in name if _is_forbidden(c)), None)
-    if not name.strip():
+    if not name.strip() or set(name) <= _JOINERS:
         return "is empty"
     if name != name.strip():
         return "begins or ends with a space"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -86,30 +86,31 @@ def harvest(
 
     embedder.prepare_for_many()
     skipped = list(session.skipped)
-    first: dict[bytes, _Embedded] = {}
-    conflicting: dict[bytes, set[str]] = {}
-    duplicates = 0
+    labels = set(session.labels)
+    by_content: dict[bytes, list[_Embedded]] = {}  # the first one keeps its embedding
     for done, found in enumerate(ordered_map(embed, session.items, threads=embedder.threads), 1):
         if cancel is not None and cancel.is_set():
             raise Cancelled("stopped on request; nothing was changed")
+        labels.add(found.item.label)
         if found.embedding is None:
-            skipped.append(Skipped(found.item.name, found.reason))
-        elif found.digest not in first:
-            first[found.digest] = found
-        elif first[found.digest].item.label == found.item.label:
-            duplicates += 1
+            skipped.append(Skipped(found.item.name, found.reason, found.item.label))
+        elif found.digest in by_content:
+            by_content[found.digest].append(replace(found, embedding=None))
         else:
-            conflicting.setdefault(found.digest, set()).update(
-                (found.item.label, first[found.digest].item.label)
-            )
+            by_content[found.digest] = [found]
         if on_progress is not None:
             on_progress(Progress("reading images", done, session.count))
 
-    for digest, labels in conflicting.items():
-        reason = f"the same picture is in {' and '.join(sorted(labels))}"
-        skipped.append(Skipped(first.pop(digest).item.name, reason))
-    kept = list(first.values())
-    _refuse_empty_classes(session, kept, skipped)
+    kept, duplicates = [], 0
+    for alike in by_content.values():
+        owners = sorted({found.item.label for found in alike})
+        if len(owners) == 1:
+            kept.append(alike[0])
+            duplicates += len(alike) - 1
+        else:
+            reason = f"the same picture is in {' and '.join(owners)}"
+            skipped += [Skipped(found.item.name, reason, found.item.label) for found in alike]
+    _refuse_empty_classes(labels, kept, skipped)
     return Harvest(
         embeddings=np.stack([found.embedding for found in kept if found.embedding is not None]),
         labels=tuple(found.item.label for found in kept),
@@ -119,12 +120,13 @@ def harvest(
     )
 
 
-def _refuse_empty_classes(session: Session, kept: list[_Embedded], skipped: list[Skipped]) -> None:
-    without = sorted(set(session.labels) - {found.item.label for found in kept})
+def _refuse_empty_classes(labels: set[str], kept: list[_Embedded], skipped: list[Skipped]) -> None:
+    without = sorted(labels - {found.item.label for found in kept})
     if kept and not without:
         return
     what = f"class {without[0]!r} has no usable image" if without else "there is no usable image"
-    why = f"; first problem: {skipped[0].name}: {skipped[0].reason}" if skipped else ""
+    own = [s for s in skipped if without and s.label == without[0]] or skipped
+    why = f"; first problem: {own[0].name}: {own[0].reason}" if own else "; add some"
     raise NoUsableDataError(what + why)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import io
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from prd_edge.errors import ImageError
 
@@ -25,6 +26,16 @@ MAX_PIXELS = 80_000_000
 MAX_FILE_BYTES = 512 * 2**20
 
 _WHITE = (255, 255, 255, 255)
+_ORIENTATION = 0x0112
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 _DEEP_MODES = ("I", "I;16", "I;16B", "I;16L", "I;16N")
 
 
@@ -33,7 +44,7 @@ def decode(source: object) -> NDArray[np.uint8]:
     if isinstance(source, np.ndarray):
         return _check_array(source)
     if isinstance(source, Image.Image):
-        return _guarded(source)
+        return _explained(lambda: _guarded(source))
     if isinstance(source, bytes | bytearray | memoryview):
         return _open(io.BytesIO(source))
     if isinstance(source, str | os.PathLike):
@@ -58,43 +69,55 @@ def _decode_file(path: Path) -> NDArray[np.uint8]:
 
 
 def _open(stream: IO[bytes]) -> NDArray[np.uint8]:
-    try:
+    def read() -> NDArray[np.uint8]:
         with Image.open(stream, formats=FORMATS) as image:
             return _guarded(image)
-    except ImageError:
-        raise
+
+    try:
+        return _explained(read)
     except UnidentifiedImageError:
         if stream.seek(0, io.SEEK_END) == 0:
             raise ImageError("the file is empty") from None
         raise ImageError(f"not an image of a kind we read ({', '.join(FORMATS)})") from None
+
+
+def _explained(read: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    try:
+        return read()
+    except (ImageError, UnidentifiedImageError):
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ImageError(f"over the limit of {MAX_PIXELS:,} pixels; scale it down") from None
+    except MemoryError:
+        raise ImageError("not enough memory to decode it; scale it down") from None
     except Exception as error:  # decoders raise many kinds on damaged data
         raise ImageError(f"damaged or truncated ({error})") from error
 
 
 def _guarded(image: Image.Image) -> NDArray[np.uint8]:
-    width, height = image.size
+    _check_size(*image.size)
+    image.load()
+    return np.asarray(_upright(_to_rgb(image), image))
+
+
+def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
         raise ImageError(
             f"{width} × {height} pixels, over the limit of {MAX_PIXELS:,}; scale it down"
         )
-    if width == 0 or height == 0:
+    if width * height == 0:
         raise ImageError("the image has no pixels")
-    image.load()
-    return np.asarray(_to_rgb(_upright(image)))
 
 
-def _upright(image: Image.Image) -> Image.Image:
+def _upright(pixels: Image.Image, original: Image.Image) -> Image.Image:
     try:
-        return ImageOps.exif_transpose(image)
+        turn = _TURNS.get(original.getexif().get(_ORIENTATION, 1))
     except Exception:  # damaged metadata must not cost a good picture
-        return image
+        turn = None
+    return pixels if turn is None else pixels.transpose(turn)
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode == "RGB":
-        return image
     if image.mode in _DEEP_MODES:
         deep = np.asarray(image)
         return Image.fromarray((np.clip(deep, 0, 65535) // 257).astype(np.uint8)).convert("RGB")
@@ -104,21 +127,17 @@ def _to_rgb(image: Image.Image) -> Image.Image:
         layer = image.convert("RGBA")
         canvas = Image.new("RGBA", layer.size, _WHITE)
         return Image.alpha_composite(canvas, layer).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def _check_array(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if array.dtype != np.uint8:
         raise ImageError(f"array of {array.dtype}; give uint8 with values from 0 to 255")
-    if array.ndim == 2:
-        array = np.repeat(array[:, :, None], 3, axis=2)
-    if array.ndim != 3 or array.shape[2] not in (3, 4):
+    if array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,), (4,)):
         raise ImageError(f"array of shape {array.shape}; give (H, W, 3), RGB")
-    height, width, channels = array.shape
-    if height * width > MAX_PIXELS:
-        raise ImageError(f"{width} × {height} pixels, over the limit of {MAX_PIXELS:,}")
-    if height * width == 0:
-        raise ImageError("the image has no pixels")
-    if channels == 4:
+    _check_size(array.shape[1], array.shape[0])
+    if array.ndim == 2:
+        return np.repeat(array[:, :, None], 3, axis=2)
+    if array.shape[2] == 4:
         return np.asarray(_to_rgb(Image.fromarray(array)))
     return np.ascontiguousarray(array)

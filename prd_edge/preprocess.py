@@ -59,6 +59,7 @@ def build_onnx(size: int) -> bytes:
                 axes=[1, 2],
                 coordinate_transformation_mode="half_pixel",
                 cubic_coeff_a=_PILLOW_CUBIC,
+                exclude_outside=1,  # as Pillow treats the border
             ),
         ],
         "preprocess",

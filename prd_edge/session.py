@@ -27,6 +27,7 @@ class Item:
 class Skipped:
     name: str
     reason: str
+    label: str | None = None  # None for what belongs to no class
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class Session:
     def open(cls, data: str | os.PathLike[str] | Iterable[tuple[object, str]]) -> Session:
         if isinstance(data, str | os.PathLike):
             return _from_folder(Path(data))
+        if not isinstance(data, Iterable):
+            raise InvalidInputError(
+                f"cannot learn from {type(data).__name__}; give a folder or (image, label) pairs"
+            )
         return _from_pairs(data)
 
 
@@ -58,11 +63,12 @@ def _from_pairs(pairs: Iterable[tuple[object, str]]) -> Session:
 
 
 def _from_folder(root: Path) -> Session:
-    if not root.exists():
-        raise NoUsableDataError(f"no folder {root}; give a folder with one sub-folder a class")
-    if not root.is_dir():
-        raise NoUsableDataError(f"{root} is a file; give a folder with one sub-folder a class")
+    wanted = "give a folder with one sub-folder a class"
     try:
+        if not root.exists():
+            raise NoUsableDataError(f"no folder {root}; {wanted}")
+        if not root.is_dir():
+            raise NoUsableDataError(f"{root} is a file; {wanted}")
         entries = [entry for entry in sorted(root.iterdir()) if not _is_hidden(entry)]
     except OSError as error:
         raise NoUsableDataError(f"cannot read {root}: {error.strerror}") from error
@@ -102,10 +108,10 @@ def _files(folder: Path, root: Path, skipped: list[Skipped]) -> Iterator[Path]:
 
     for parent, directories, names in os.walk(folder, onerror=unreadable):
         here = Path(parent)
-        for name in sorted(directories):
+        directories[:] = sorted(name for name in directories if not name.startswith("."))
+        for name in directories:
             if (here / name).is_symlink():
                 skipped.append(Skipped(str((here / name).relative_to(root)), "a link to a folder"))
-        directories[:] = sorted(name for name in directories if not name.startswith("."))
         yield from (here / name for name in sorted(names) if not name.startswith("."))
 
 

@@ -33,7 +33,9 @@ def test_learning_prints_json(prd_edge: Call, session: Path, taught: Path) -> No
     report = json.loads(out)
     assert code == 0
     assert report["version"] == "000004"
-    assert report["skipped"] == [{"name": "red/broken.jpg", "reason": "the file is empty"}]
+    assert report["skipped"] == [
+        {"name": "red/broken.jpg", "reason": "the file is empty", "label": "red"}
+    ]
 
 
 def test_skipped_images_and_warnings_go_to_standard_error(
