@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNITS = 2.0**16
+_LABELS_SHOWN = 8
 _CHUNK = 1024  # embeddings held in double precision at a time
 
 
@@ -75,7 +76,8 @@ class PrototypeBank:
         try:
             return self.labels.index(label)
         except ValueError:
-            known = ", ".join(self.labels) or "none yet"
+            known = ", ".join(self.labels[:_LABELS_SHOWN]) or "none yet"
+            known += f" and {more} more" if (more := len(self.labels) - _LABELS_SHOWN) > 0 else ""
             raise InvalidInputError(f"no class named {label!r}; known classes: {known}") from None
 
     def add(self, embeddings: NDArray[np.float32], labels: Sequence[str]) -> Self:

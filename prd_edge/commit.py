@@ -7,6 +7,7 @@ both invisible to readers, and removed by the next writer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -23,28 +24,35 @@ from prd_edge.store import MANIFEST, Store, Version
 from prd_edge.version import __version__
 
 _TEMPORARY = ".tmp-"
+# Only names that a writer gives: others are somebody else's.
+_UNFINISHED = re.compile(r"\.tmp-(removed-)?\d{6}")
 
 
 @contextmanager
 def writing(store: Store) -> Iterator[StoreWriter]:
     """Be the one writer. Clears away what an interrupted writer left behind."""
+    lock = store.path / "LOCK"
     with files.explained(store.path, "write to"):
-        try:
-            files.make_directory(store.versions)
-            with files.writer_lock(store.path / "LOCK"):
-                writer = StoreWriter(store)
+        made = files.make_directory(store.versions)
+        if not lock.exists():
+            made.insert(1, lock)
+        with files.writer_lock(lock):
+            writer = StoreWriter(store)
+            try:
                 writer.recover()
                 yield writer
-        finally:
-            if not store.exists():  # nothing came of it: leave no empty store behind
-                _remove_empty(store)
+            finally:
+                if not store.exists():  # nothing came of it: leave no empty store behind
+                    _remove_again(made)
 
 
-def _remove_empty(store: Store) -> None:
+def _remove_again(made: list[Path]) -> None:
     with suppress(OSError):
-        files.remove_empty_directory(store.versions)
-        files.remove_file(store.path / "LOCK")
-        files.remove_empty_directory(store.path)
+        for path in made:
+            if path.is_dir():
+                files.remove_empty_directory(path)
+            else:
+                files.remove_file(path)
 
 
 class StoreWriter:
@@ -56,12 +64,19 @@ class StoreWriter:
 
     def recover(self) -> None:
         """Remove unfinished work, and make CURRENT right again if it was damaged."""
-        for folder in (self._store.path, self._versions, *sorted(self._versions.iterdir())):
-            for path in sorted(folder.glob(f"{_TEMPORARY}*")):
-                if path.is_dir() and not path.is_symlink():
-                    files.remove_tree(path)
-                else:
-                    files.remove_file(path)
+        unfinished = [
+            *self._store.path.glob(f"{_TEMPORARY}CURRENT"),
+            *(path for path in self._versions.iterdir() if _UNFINISHED.fullmatch(path.name)),
+            *(self._versions / name for name in self._store.complete_names()),
+        ]
+        for path in unfinished:
+            if _UNFINISHED.fullmatch(path.name):
+                files.remove_tree(path)
+            elif path.is_dir():
+                for file in sorted(path.glob(f"{_TEMPORARY}*")):  # of a repair
+                    files.remove_file(file)
+            else:
+                files.remove_file(path)
         names = self._store.complete_names()
         pointer = self._store.pointer()
         if pointer is None and names:
@@ -118,7 +133,7 @@ class StoreWriter:
 
     def rollback(self, name: str | None = None) -> Version:
         """Make an older version live, after checking every byte of it."""
-        target = self._store.version(name) if name else self._last_good_before_live()
+        target = self._last_good_before_live() if name is None else self._store.version(name)
         problems = target.problems()
         if problems:
             raise StoreCorruptError(f"version {target.name} cannot be used: {problems[0]}")

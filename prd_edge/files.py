@@ -10,6 +10,7 @@ the writer at any point; in use it does nothing.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import socket
 import sys
@@ -17,8 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from prd_edge.errors import StoreError, StoreLockedError
 
@@ -32,6 +31,7 @@ _CAUSES = {
     errno.EPERM: "not permitted; check who owns the folder",
     errno.EIO: "the disk reported an input/output error; check the hardware",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one with --store",
 }
 
 
@@ -68,8 +68,9 @@ def link_file(source: Path, target: Path) -> None:
         write_file(target, source.read_bytes())
 
 
-def make_directory(path: Path) -> None:
-    """Create `path` and its missing parents, each synced in its own parent."""
+def make_directory(path: Path) -> list[Path]:
+    """Create `path` and its missing parents, each synced in its own parent; returns the new ones,
+    the innermost first."""
     missing = []
     while not path.exists():
         missing.append(path)
@@ -78,6 +79,7 @@ def make_directory(path: Path) -> None:
         before_operation("mkdir", directory)
         directory.mkdir(exist_ok=True)
         sync_directory(directory.parent)
+    return missing
 
 
 def sync_directory(path: Path) -> None:
@@ -147,15 +149,12 @@ def explained(path: Path, action: str) -> Iterator[None]:
 def writer_lock(path: Path) -> Iterator[None]:
     """Be the only writer, or say at once who is. The operating system drops a dead one's lock."""
     holder = path.with_name(f"{path.name}.holder")
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        who = holder.read_text(errors="replace").strip() if holder.exists() else "unknown"
+    descriptor = _lock(path)
+    if descriptor is None:
         raise StoreLockedError(
-            f"the store {path.parent} is being written by another process ({who}); "
+            f"the store {path.parent} is being written by another process ({_read(holder)}); "
             "wait until it has finished and try again"
-        ) from None
+        )
     try:
         with suppress(OSError):  # only a courtesy to the next writer
             command = Path(sys.argv[0]).name or "python"
@@ -167,4 +166,28 @@ def writer_lock(path: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             holder.unlink(missing_ok=True)
-        lock.release()
+        os.close(descriptor)
+
+
+def _lock(path: Path) -> int | None:
+    """A descriptor that holds the lock, or None where another process does."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)  # the file was removed by its last holder meanwhile: try anew
+
+
+def _read(holder: Path) -> str:
+    try:
+        first, *_ = holder.read_text(errors="replace").splitlines() or [""]
+    except OSError:
+        first = ""
+    return first[:200] or "unknown"

@@ -54,14 +54,14 @@ class Manifest:
     def from_bytes(cls, data: bytes) -> Self:
         try:
             body = json.loads(data)
-            schema = body.get("schema")
-            if isinstance(schema, int) and schema > SCHEMA:
-                raise StoreError(
-                    f"the store was written by a newer prd-edge (schema {schema}, this one reads "
-                    f"up to {SCHEMA}); upgrade: pip install --upgrade prd-edge"
-                )
             if data != _canonical(body) or body.pop("checksum") != _checksum(body):
                 raise StoreCorruptError("the checksum does not match")
+            # The form of the file and its checksum are the same in every schema.
+            if isinstance(body["schema"], int) and body["schema"] > SCHEMA:
+                raise StoreError(
+                    f"the store was written by a newer prd-edge (schema {body['schema']}, this one "
+                    f"reads up to {SCHEMA}); upgrade: pip install --upgrade prd-edge"
+                )
             return cls._from_body(body)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StoreCorruptError(f"not a valid manifest ({error})") from error

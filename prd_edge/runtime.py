@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from prd_edge.errors import InvalidInputError
 from prd_edge.parallel import Meanwhile
@@ -143,9 +144,9 @@ class Runtime:
         from prd_edge.classes import clean_class_name
         from prd_edge.learning import edit_classes
 
-        label = clean_class_name(new)
-        action = f"rename {old!r} to {label!r}"
-        version = edit_classes(self.store, action, lambda bank: bank.rename(old, label))
+        before, after = normalize("NFC", old), clean_class_name(new)
+        action = f"rename {before!r} to {after!r}"
+        version = edit_classes(self.store, action, lambda bank: bank.rename(before, after))
         self._refresh_if_loaded()
         return version.name
 
@@ -153,7 +154,8 @@ class Runtime:
         """Remove a class from the live version; older kept versions still know it."""
         from prd_edge.learning import edit_classes
 
-        version = edit_classes(self.store, f"remove {label!r}", lambda bank: bank.remove(label))
+        known = normalize("NFC", label)
+        version = edit_classes(self.store, f"remove {known!r}", lambda bank: bank.remove(known))
         self._refresh_if_loaded()
         return version.name
 

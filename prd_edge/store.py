@@ -10,6 +10,7 @@ against its sha256 before it is used. Writing is in `commit.py`.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -79,7 +80,7 @@ class Store:
         self.current = self.path / "CURRENT"
 
     def exists(self) -> bool:
-        return self.current.exists() or bool(self.complete_names())
+        return os.path.exists(self.current) or bool(self.complete_names())
 
     def live(self) -> Version:
         """The live version. Survives a damaged CURRENT: the newest good version stands in."""
@@ -163,7 +164,7 @@ class Store:
         except FileNotFoundError:
             if not path.exists():
                 raise
-            raise StoreCorruptError(f"{path / MANIFEST} is missing") from None
+            raise StoreCorruptError(f"{path / MANIFEST} is missing; {_GO_BACK}") from None
         except OSError as error:
             raise StoreCorruptError(f"{path / MANIFEST}: {error.strerror}") from error
         except StoreCorruptError as error:

@@ -62,7 +62,7 @@ def test_no_lean_command_loads_torch(
 
 def test_predict_loads_only_what_it_needs(taught: Path, session: Path) -> None:
     loaded = loaded_by("predict", session / "red/20.png", "--store", taught)
-    third_party = loaded & {"onnx", "rich", "filelock", "matplotlib", "google", "scipy"}
+    third_party = loaded & {"onnx", "rich", "matplotlib", "google", "scipy"}
     assert not third_party
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -65,10 +66,8 @@ def test_a_manifest_with_a_foreign_value_gives_a_typed_error(key: str, value: ob
 
 
 def test_a_newer_schema_is_refused_with_what_to_do() -> None:
-    body = json.loads(DATA)
-    body["schema"] = 99
     with pytest.raises(StoreError, match=r"newer prd-edge.*schema 99.*upgrade"):
-        Manifest.from_bytes(json.dumps(body).encode())
+        Manifest.from_bytes(replace(MANIFEST, schema=99).to_bytes())
 
 
 def test_unknown_and_wrong_settings_are_refused() -> None:

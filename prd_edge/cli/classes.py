@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import json_option, print_json, print_table, store_option
+from prd_edge.cli.options import json_option, print_json, print_table, say, store_option
 
 
 @click.group()
@@ -25,7 +25,7 @@ def list_(store: Path, as_json: bool) -> None:
     elif known:
         print_table(("class", "images"), list(known.items()))
     else:
-        click.echo("no classes yet; teach some with 'prd-edge learn-session FOLDER'", err=True)
+        say("no classes yet; teach some with 'prd-edge learn-session FOLDER'")
 
 
 @classes.command()

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from prd_edge.cli.options import PathType
+
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PathType())
 @click.option("--seed", default=0, show_default=True)
 @click.option("--train", default=20, show_default=True, help="Images a class and session.")
 @click.option("--test", default=15, show_default=True, help="Held-out images a class.")

@@ -5,10 +5,12 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.options import (
+    PathType,
     json_option,
     percent,
     print_json,
     print_table,
+    say,
     store_option,
     threads_option,
 )
@@ -17,7 +19,7 @@ _CONFUSIONS_SHOWN = 5
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PathType())
 @store_option
 @click.option("--version", help="A kept version [default: the live one].")
 @threads_option
@@ -37,7 +39,7 @@ def evaluate(
         print_json(result.as_dict())
         return
     for skipped in result.skipped:
-        click.echo(f"skipped {skipped.name}: {skipped.reason}", err=True)
+        say(f"skipped {skipped.name}: {skipped.reason}")
     recall = result.recall()
     known = chosen.manifest.classes
     print_table(

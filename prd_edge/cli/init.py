@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import store_option
+from prd_edge.cli.options import PathType, store_option
 
 
 @click.command()
@@ -13,7 +13,7 @@ from prd_edge.cli.options import store_option
 @click.option("--image-size", type=int, help="Pixels a side [default: the encoder's own].")
 @click.option(
     "--weights",
-    type=click.Path(path_type=Path),
+    type=PathType(),
     help="A local .safetensors or .pth file with the encoder's weights.",
 )
 @click.option("--seed", default=0, show_default=True, help="For encoders that start untrained.")

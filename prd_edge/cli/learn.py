@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, percent, print_json, store_option, threads_option
+from prd_edge.cli.options import (
+    PathType,
+    json_option,
+    percent,
+    print_json,
+    say,
+    store_option,
+    threads_option,
+)
 
 if TYPE_CHECKING:
     from prd_edge.harvest import OnProgress
@@ -18,7 +26,7 @@ _SKIPPED_SHOWN = 20
 
 
 @click.command()
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", type=PathType())
 @store_option
 @click.option(
     "--mode",
@@ -81,11 +89,11 @@ def _progress_bar() -> Iterator[OnProgress | None]:
 
 def _print_report(report: SessionReport) -> None:
     for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     for skipped in report.skipped[:_SKIPPED_SHOWN]:
-        click.echo(f"skipped {skipped.name}: {skipped.reason}", err=True)
+        say(f"skipped {skipped.name}: {skipped.reason}")
     if len(report.skipped) > _SKIPPED_SHOWN:
-        click.echo(f"… and {len(report.skipped) - _SKIPPED_SHOWN} more skipped", err=True)
+        say(f"… and {len(report.skipped) - _SKIPPED_SHOWN} more skipped")
 
     lines = [
         ("classes added", _classes(report.added)),

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from prd_edge.cli.options import say
 from prd_edge.errors import PrdEdgeError
 from prd_edge.version import __version__
 
@@ -79,9 +80,13 @@ def _run(arguments: list[str] | None) -> int:
         return result if isinstance(result, int) else 0
     except PrdEdgeError as error:
         return _fail(str(error), error.exit_code)
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        where = f"; see '{context.command_path} --help'" if context else ""
+        return _fail(" ".join(error.format_message().split()).rstrip(".") + where, error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted; the store is as it was", 130)
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
@@ -97,5 +102,5 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _fail(message: str, exit_code: int) -> int:
-    click.echo(f"prd-edge: {message}", err=True)
+    say(f"prd-edge: {message}")
     return exit_code

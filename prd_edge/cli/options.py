@@ -11,9 +11,23 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+class PathType(click.ParamType[Path]):
+    """A path, and never the current folder by way of an unset variable."""
+
+    name = "path"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return Path(str(value))
+
+
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path),
+    type=PathType(),
     envvar="PRD_EDGE_STORE",
     default=Path("prd_store"),
     show_default=True,
@@ -23,6 +37,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Processor threads to use [default: all]."
 )
+
+
+def say(line: str) -> None:
+    """One line to standard error, in which no file name can play tricks on the terminal."""
+    click.echo(printable(line), err=True)
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(document: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, store_option, threads_option
+from prd_edge.cli.options import json_option, printable, say, store_option, threads_option
 
 if TYPE_CHECKING:
     from prd_edge.predictor import Prediction
@@ -53,7 +53,9 @@ def predict(
     if sum((as_json, jsonl, quiet)) > 1:
         raise click.UsageError("--json, --jsonl and --quiet exclude each other; choose one")
     runtime = Runtime.open(store, threads=threads)
-    alone = len(paths) == 1 and paths[0] != "-" and Path(paths[0]).is_file()
+    if "" in paths:
+        raise click.UsageError("the name of a picture is empty")
+    alone = len(paths) == 1 and os.path.isfile(paths[0])
     answers = (
         iter([runtime.predict(paths[0], top_k=top_k, threshold=threshold)])
         if alone
@@ -69,11 +71,12 @@ def predict(
         else:
             _print(answer, jsonl=jsonl, quiet=quiet)
     if as_json:
-        from prd_edge.cli.options import print_json
+        from prd_edge.cli.options import print_json, say
 
         print_json(documents[0] if alone else documents)
     if not count:
-        click.echo(f"prd-edge: no pictures in {', '.join(paths)}", err=True)
+        places = ", ".join("standard input" if path == "-" else path for path in paths)
+        say(f"prd-edge: no pictures in {places}")
         return 3
     return 3 if failed else 0
 
@@ -85,7 +88,7 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
         click.echo(json.dumps(answer.as_dict(), ensure_ascii=False))
         return
     if answer.error is not None:
-        click.echo(f"prd-edge: {answer.source}: {answer.error}", err=True)
+        say(f"prd-edge: {answer.source}: {answer.error}")
         return
     label = answer.label or "unknown"
     if quiet:
@@ -94,17 +97,18 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
     others = answer.top_k if answer.unknown else answer.top_k[1:]
     rest = ", ".join(f"{r.label} {100 * r.confidence:.1f} %" for r in others)
     line = f"{answer.source}: {label}  {100 * answer.confidence:.1f} %"
-    click.echo(f"{line}  ({rest})" if rest else line)
+    click.echo(printable(f"{line}  ({rest})" if rest else line))
 
 
 def _expand(paths: tuple[str, ...]) -> Iterator[str]:
     """The pictures behind the arguments, one by one: a folder may hold millions."""
     for path in paths:
         if path == "-":
-            yield from (line.rstrip("\n") for line in sys.stdin if line.strip())
-        elif Path(path).is_dir():
+            lines = sys.stdin or ()  # None where it is closed
+            yield from (line.rstrip("\n") for line in lines if line.strip())
+        elif os.path.isdir(path):  # unlike Path's, never raises
             yield from _pictures_below(Path(path))
-        elif has_magic(path) and not Path(path).exists():
+        elif has_magic(path) and not os.path.exists(path):
             yield from sorted(glob(path, recursive=True))
         else:
             yield path

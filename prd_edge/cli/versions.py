@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, percent, print_json, print_table, store_option
+from prd_edge.cli.options import json_option, percent, print_json, print_table, say, store_option
 
 if TYPE_CHECKING:
     from prd_edge.manifest import Manifest
@@ -115,7 +115,7 @@ def verify(store: Path, as_json: bool, repair: bool) -> int:
         from prd_edge.repair import repair as mend
 
         for path in mend(opened):
-            click.echo(f"mended {path}", err=True)
+            say(f"mended {path}")
     problems = {name: found for name, found in opened.problems().items() if found}
     versions = opened.version_names()
     if as_json:
@@ -123,7 +123,7 @@ def verify(store: Path, as_json: bool, repair: bool) -> int:
     else:
         for found in problems.values():
             for line in found:
-                click.echo(f"prd-edge: {line}", err=True)
+                say(f"prd-edge: {line}")
         good = len([name for name in versions if name not in problems])
         click.echo(f"{good} of {len(versions)} versions are intact")
     return 4 if problems else 0
