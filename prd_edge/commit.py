@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,27 +32,28 @@ _UNFINISHED = re.compile(r"\.tmp-(removed-)?\d{6}")
 def writing(store: Store) -> Iterator[StoreWriter]:
     """Be the one writer. Clears away what an interrupted writer left behind."""
     lock = store.path / "LOCK"
-    with files.explained(store.path, "write to"):
-        made = files.make_directory(store.versions)
-        if not lock.exists():
-            made.insert(1, lock)
-        with files.writer_lock(lock):
+    with ExitStack() as stack:
+        with files.explained(store.path, "write to"):
+            made = files.make_directory(store.versions)
+            new_lock = not lock.exists()
+            stack.enter_context(files.writer_lock(lock))
             writer = StoreWriter(store)
-            try:
-                writer.recover()
-                yield writer
-            finally:
-                if not store.exists():  # nothing came of it: leave no empty store behind
-                    _remove_again(made)
+            writer.recover()
+        try:
+            yield writer
+        finally:
+            if not store.exists():  # nothing came of it: leave no empty store behind
+                _remove_again(made, lock if new_lock else None)
 
 
-def _remove_again(made: list[Path]) -> None:
+def _remove_again(made: list[Path], lock: Path | None) -> None:
     with suppress(OSError):
-        for path in made:
-            if path.is_dir():
-                files.remove_empty_directory(path)
-            else:
-                files.remove_file(path)
+        for path in made[:1]:
+            files.remove_empty_directory(path)
+        if lock:
+            files.remove_lock(lock)
+        for path in made[1:]:
+            files.remove_empty_directory(path)
 
 
 class StoreWriter:
@@ -118,17 +119,18 @@ class StoreWriter:
         )
         temporary = self._versions / f"{_TEMPORARY}{name}"
         final = self._versions / name
-        try:
-            files.make_directory(temporary)
-            self._write_files(temporary, contents, records, parent)
-            files.write_file(temporary / MANIFEST, manifest.to_bytes())
-            files.sync_directory(temporary)
-            files.rename(temporary, final)
-        except OSError:
-            with suppress(OSError):  # the disk may be full: give back what was taken
-                files.remove_tree(temporary)
-            raise
-        self._point(name, name)
+        with files.explained(self._store.path, "write to"):
+            try:
+                files.make_directory(temporary)
+                self._write_files(temporary, contents, records, parent)
+                files.write_file(temporary / MANIFEST, manifest.to_bytes())
+                files.sync_directory(temporary)
+                files.rename(temporary, final)
+            except BaseException:  # a full disk, or Ctrl-C: give back what was taken
+                with suppress(OSError):
+                    files.remove_tree(temporary)
+                raise
+            self._point(name, name)
         return Version(final, manifest)
 
     def rollback(self, name: str | None = None) -> Version:
@@ -137,7 +139,8 @@ class StoreWriter:
         problems = target.problems()
         if problems:
             raise StoreCorruptError(f"version {target.name} cannot be used: {problems[0]}")
-        self._point(target.name, max(self._store.version_names()))
+        with files.explained(self._store.path, "write to"):
+            self._point(target.name, max(self._store.version_names()))
         return target
 
     def gc(self, keep: int) -> list[str]:
@@ -148,8 +151,9 @@ class StoreWriter:
         names = self._store.version_names()
         live = self._store.live()
         doomed = [n for n in names[:-keep] if n not in (live.name, live.manifest.parent)]
-        for name in doomed:
-            self._remove_version(name)
+        with files.explained(self._store.path, "write to"):
+            for name in doomed:
+                self._remove_version(name)
         return doomed
 
     def _write_files(

@@ -27,7 +27,7 @@ class Embedder:
         *,
         threads: int | None = None,
     ) -> None:
-        self.threads = threads or available_threads()
+        self.threads = min(threads or available_threads(), available_threads())
         self.preprocess = Preprocessor(preprocess_graph)
         self._encoder_graph = encoder_graph
 

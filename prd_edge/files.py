@@ -148,7 +148,7 @@ def explained(path: Path, action: str) -> Iterator[None]:
 @contextmanager
 def writer_lock(path: Path) -> Iterator[None]:
     """Be the only writer, or say at once who is. The operating system drops a dead one's lock."""
-    holder = path.with_name(f"{path.name}.holder")
+    holder = _holder_of(path)
     descriptor = _lock(path)
     if descriptor is None:
         raise StoreLockedError(
@@ -167,6 +167,16 @@ def writer_lock(path: Path) -> Iterator[None]:
         with suppress(OSError):
             holder.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def remove_lock(path: Path) -> None:
+    """Remove the lock that is held, with all that belongs to it."""
+    remove_file(_holder_of(path))
+    remove_file(path)
+
+
+def _holder_of(lock: Path) -> Path:
+    return lock.with_name(f"{lock.name}.holder")
 
 
 def _lock(path: Path) -> int | None:

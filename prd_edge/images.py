@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from prd_edge.errors import ImageError
+from prd_edge.jpeg_bombs import refuse_jpeg_bomb
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,6 +71,7 @@ def _decode_file(path: Path) -> NDArray[np.uint8]:
 
 def _open(stream: IO[bytes]) -> NDArray[np.uint8]:
     def read() -> NDArray[np.uint8]:
+        refuse_jpeg_bomb(stream)
         with Image.open(stream, formats=FORMATS) as image:
             return _guarded(image)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
@@ -17,6 +18,7 @@ from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 
 SCHEMA = 1
+_FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)?")  # never a path
 
 
 class FileRecord(NamedTuple):
@@ -72,6 +74,8 @@ class Manifest:
     def _from_body(cls, body: dict[str, Any]) -> Self:
         if set(body) != {f.name for f in fields(cls)}:
             raise ValueError("unexpected or missing keys")
+        if not all(_FILE_NAME.fullmatch(name) for name in body["files"]):
+            raise ValueError("a file name that is none of ours")
         encoder = body["encoder"]
         values = {
             **body,

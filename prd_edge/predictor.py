@@ -39,6 +39,10 @@ class Prediction(NamedTuple):
     ms: float
     error: str | None = None
 
+    @classmethod
+    def unreadable(cls, source: str | None, version: str, reason: str) -> Prediction:
+        return cls(source, None, 0.0, False, (), version, 0.0, reason)
+
     def as_dict(self) -> dict[str, Any]:
         answer: dict[str, Any] = {
             "schema": OUTPUT_SCHEMA,
@@ -84,9 +88,7 @@ class Predictor:
             try:
                 embedding = self.embedder.embed_among_many(decode(source))
             except ImageError as error:
-                ms = (time.perf_counter() - started) * 1000
-                name = _name_of(source)
-                return Prediction(name, None, 0.0, False, (), self.version, ms, str(error))
+                return Prediction.unreadable(_name_of(source), self.version, str(error))
             return self._answer(source, embedding, started, top_k, threshold)
 
         self.embedder.prepare_for_many()

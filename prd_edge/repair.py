@@ -21,7 +21,7 @@ from prd_edge.store import Store, Version
 def repair(store: Store) -> list[Path]:
     """Mend every damaged file that can be; returns their paths."""
     mended = []
-    with writing(store):
+    with writing(store), files.explained(store.path, "write to"):
         versions = list(store.readable_versions())
         intact: dict[FileRecord, Path] = {}
         damaged: list[tuple[Path, FileRecord]] = []

@@ -68,6 +68,11 @@ class Runtime:
         be read gets an answer with `error` set."""
         return self._predictor().predict_many(sources, top_k=top_k, threshold=threshold)
 
+    @property
+    def version(self) -> str:
+        """The version that answers."""
+        return self._predictor().version
+
     def refresh(self) -> bool:
         """Move to the live version if it has changed, by this process or another."""
         with self._loading:

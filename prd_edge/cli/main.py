@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -66,12 +67,29 @@ def prd_edge() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Results go to standard output, everything else to standard error."""
     warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
+    _settle_streams()
     exit_code = _run(arguments)
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     # Everything is written: tearing the interpreter down would only cost the user 20 ms.
     os._exit(exit_code)
+
+
+def _settle_streams() -> None:
+    """Names in any encoding can be read and shown, and decoders cannot print by themselves."""
+    for stream, errors in (
+        (sys.stdin, "surrogateescape"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=errors)
+    if isinstance(sys.stderr, TextIOWrapper) and not os.environ.get("PRD_EDGE_DEBUG"):
+        # libtiff writes to descriptor 2 behind Python's back: it gets one that leads nowhere.
+        ours = os.fdopen(os.dup(2), "w", buffering=1, errors="backslashreplace")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = ours
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -85,12 +103,14 @@ def _run(arguments: list[str] | None) -> int:
         return error.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        where = f"; see '{context.command_path} --help'" if context else ""
-        return _fail(" ".join(error.format_message().split()).rstrip(".") + where, error.exit_code)
+        command = context.command_path if context else "prd-edge"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        return _fail(f"{message}; see '{command} --help'", error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted; the store is as it was", 130)
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail("interrupted; a session is learned whole or not at all: see 'history'", 130)
+    except (SystemExit, BrokenPipeError):  # the reader of our output has gone, as `head` does
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
         return _fail("out of memory; close other programs or use smaller images", 1)
@@ -102,5 +122,6 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _fail(message: str, exit_code: int) -> int:
-    say(f"prd-edge: {message}")
+    with suppress(OSError):  # nobody may be reading
+        say(f"prd-edge: {message}")
     return exit_code

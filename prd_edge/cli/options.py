@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,7 +50,14 @@ def printable(text: str) -> str:
 
 
 def print_json(document: object) -> None:
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    click.echo(json_text(document, indent=2))
+
+
+def json_text(document: object, indent: int | None = None) -> str:
+    """As people write it where the output can carry that; a name that is not Unicode is escaped."""
+    utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+    text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
+    return text.encode(errors="backslashreplace").decode()
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, printable, say, store_option, threads_option
+from prd_edge.cli.options import (
+    json_option,
+    json_text,
+    print_json,
+    printable,
+    say,
+    store_option,
+    threads_option,
+)
 
 if TYPE_CHECKING:
     from prd_edge.predictor import Prediction
+    from prd_edge.runtime import Runtime
 
 _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 
@@ -55,9 +64,9 @@ def predict(
     runtime = Runtime.open(store, threads=threads)
     if "" in paths:
         raise click.UsageError("the name of a picture is empty")
-    alone = len(paths) == 1 and os.path.isfile(paths[0])
+    alone = len(paths) == 1 and _is_one_picture(paths[0])
     answers = (
-        iter([runtime.predict(paths[0], top_k=top_k, threshold=threshold)])
+        iter([_predict_alone(runtime, paths[0], top_k, threshold)])
         if alone
         else runtime.predict_many(_expand(paths), top_k=top_k, threshold=threshold)
     )
@@ -71,8 +80,6 @@ def predict(
         else:
             _print(answer, jsonl=jsonl, quiet=quiet)
     if as_json:
-        from prd_edge.cli.options import print_json, say
-
         print_json(documents[0] if alone else documents)
     if not count:
         places = ", ".join("standard input" if path == "-" else path for path in paths)
@@ -81,11 +88,19 @@ def predict(
     return 3 if failed else 0
 
 
+def _predict_alone(runtime: Runtime, path: str, top_k: int, threshold: float) -> Prediction:
+    from prd_edge.errors import ImageError
+    from prd_edge.predictor import Prediction
+
+    try:
+        return runtime.predict(path, top_k=top_k, threshold=threshold)
+    except ImageError as error:
+        return Prediction.unreadable(path, runtime.version, str(error.__cause__))
+
+
 def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
     if jsonl:
-        import json
-
-        click.echo(json.dumps(answer.as_dict(), ensure_ascii=False))
+        click.echo(json_text(answer.as_dict()))
         return
     if answer.error is not None:
         say(f"prd-edge: {answer.source}: {answer.error}")
@@ -100,18 +115,32 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
     click.echo(printable(f"{line}  ({rest})" if rest else line))
 
 
+def _is_one_picture(path: str) -> bool:
+    return path != "-" and not os.path.isdir(path) and not _is_pattern(path)
+
+
+def _is_pattern(path: str) -> bool:
+    return has_magic(path) and not os.path.exists(path)
+
+
 def _expand(paths: tuple[str, ...]) -> Iterator[str]:
     """The pictures behind the arguments, one by one: a folder may hold millions."""
     for path in paths:
         if path == "-":
             lines = sys.stdin or ()  # None where it is closed
-            yield from (line.rstrip("\n") for line in lines if line.strip())
-        elif os.path.isdir(path):  # unlike Path's, never raises
-            yield from _pictures_below(Path(path))
-        elif has_magic(path) and not os.path.exists(path):
-            yield from sorted(glob(path, recursive=True))
+            yield from (line.rstrip("\r\n") for line in lines if line.strip())
+        elif _is_pattern(path):
+            for found in sorted(glob(path, recursive=True)):
+                yield from _pictures_at(found)
         else:
-            yield path
+            yield from _pictures_at(path)
+
+
+def _pictures_at(path: str) -> Iterator[str]:
+    if os.path.isdir(path):  # unlike Path's, never raises
+        yield from _pictures_below(Path(path))
+    else:
+        yield path
 
 
 def _pictures_below(folder: Path) -> Iterator[str]:
