@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
-MAX_PIXELS = 80_000_000
+MAX_PIXELS = 64_000_000
 MAX_FILE_BYTES = 512 * 2**20
 
-_WHITE = (255, 255, 255, 255)
+_WHITE = (255, 255, 255)
 _ORIENTATION = 0x0112
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -127,8 +127,9 @@ def _to_rgb(image: Image.Image) -> Image.Image:
         raise ImageError("floating-point pixels have no fixed range; save it as 8 bits")
     if image.has_transparency_data:
         layer = image.convert("RGBA")
-        canvas = Image.new("RGBA", layer.size, _WHITE)
-        return Image.alpha_composite(canvas, layer).convert("RGB")
+        canvas = Image.new("RGB", layer.size, _WHITE)
+        canvas.paste(layer, mask=layer)
+        return canvas
     return image if image.mode == "RGB" else image.convert("RGB")
 
 

@@ -93,8 +93,11 @@ def load_predictor(
     threads: int | None = None,
     encoder_graph: Callable[[], bytes] | None = None,
 ) -> Predictor:
+    readout = load_readout(version)
     embedder = load_embedder(version, threads, encoder_graph)
-    return Predictor(embedder, load_readout(version), version.name)
+    if encoder_graph is not None:
+        encoder_graph()  # a damaged file is told now, not at the first picture
+    return Predictor(embedder, readout, version.name)
 
 
 def load_readout(version: Version) -> Readout:

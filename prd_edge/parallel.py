@@ -22,7 +22,7 @@ class Meanwhile(Generic[R]):
     def __init__(self, function: Callable[[], R]) -> None:
         self._result: list[R] = []
         self._error: Exception | None = None
-        self._thread = Thread(target=self._run, args=(function,), daemon=True)
+        self._thread = Thread(target=self._run, args=(function,))
         self._thread.start()
 
     def result(self) -> R:

@@ -83,10 +83,7 @@ class Runtime:
                 graph = Meanwhile(lambda: version.read(ENCODER_GRAPH))
                 from prd_edge.model import load_predictor
 
-                loaded = load_predictor(version, self._threads, graph.result)
-                loaded.embedder.prepare_for_one()
-                graph.result()  # a damaged file is told now, not at the first picture
-                self._loaded = loaded
+                self._loaded = load_predictor(version, self._threads, graph.result)
             return changed
 
     def _predictor(self) -> Predictor:

@@ -104,6 +104,8 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
         return
     if answer.error is not None:
         say(f"prd-edge: {answer.source}: {answer.error}")
+        if quiet:
+            click.echo()  # one line a picture, whatever happens
         return
     label = answer.label or "unknown"
     if quiet:
@@ -138,17 +140,16 @@ def _expand(paths: tuple[str, ...]) -> Iterator[str]:
 
 def _pictures_at(path: str) -> Iterator[str]:
     if os.path.isdir(path):  # unlike Path's, never raises
-        yield from _pictures_below(Path(path))
+        yield from _pictures_below(path)
     else:
         yield path
 
 
-def _pictures_below(folder: Path) -> Iterator[str]:
-    for name in sorted(os.listdir(folder)):  # names, not paths: there may be very many
-        path = folder / name
-        if name.startswith("."):
+def _pictures_below(folder: str) -> Iterator[str]:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name.startswith("."):
             continue
-        if path.suffix.lower() in _SUFFIXES:
-            yield str(path)
-        elif path.is_dir() and not path.is_symlink():
-            yield from _pictures_below(path)
+        if entry.is_dir(follow_symlinks=False):
+            yield from _pictures_below(entry.path)
+        elif os.path.splitext(entry.name)[1].lower() in _SUFFIXES:
+            yield entry.path
