@@ -65,18 +65,12 @@ class StoreWriter:
 
     def recover(self) -> None:
         """Remove unfinished work, and make CURRENT right again if it was damaged."""
-        unfinished = [
-            *self._store.path.glob(f"{_TEMPORARY}CURRENT"),
-            *(path for path in self._versions.iterdir() if _UNFINISHED.fullmatch(path.name)),
-            *(self._versions / name for name in self._store.complete_names()),
-        ]
-        for path in unfinished:
+        files.remove_file(self._store.path / f"{_TEMPORARY}CURRENT")
+        for path in sorted(self._versions.iterdir()):
             if _UNFINISHED.fullmatch(path.name):
                 files.remove_tree(path)
-            elif path.is_dir():
-                for file in sorted(path.glob(f"{_TEMPORARY}*")):  # of a repair
-                    files.remove_file(file)
-            else:
+        for name in self._store.complete_names():
+            for path in sorted((self._versions / name).glob(f"{_TEMPORARY}*")):  # of a repair
                 files.remove_file(path)
         names = self._store.complete_names()
         pointer = self._store.pointer()

@@ -48,14 +48,19 @@ def create_store(
     store: Store, config: StoreConfig, *, weights_file: Path | None = None, seed: int = 0
 ) -> Version:
     """Make the store, with its encoder and no classes yet."""
+    _refuse_existing(store)
+    encoder = _build(config, weights_file, seed)
+    contents = encoder_contents(encoder)
+    with writing(store) as writer:
+        _refuse_existing(store)  # another process may have been quicker
+        return _commit_first(writer, config, encoder, contents)
+
+
+def _refuse_existing(store: Store) -> None:
     if store.exists():
         raise InvalidInputError(
             f"there is already a store at {store.path}; use it, or choose another place"
         )
-    encoder = _build(config, weights_file, seed)
-    contents = encoder_contents(encoder)
-    with writing(store) as writer:
-        return _commit_first(writer, config, encoder, contents)
 
 
 def learn_session(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -93,6 +93,10 @@ class Predictor:
 
         self.embedder.prepare_for_many()
         return ordered_map(answer, sources, threads=self.embedder.threads)
+
+    def among(self, labels: Sequence[str]) -> Predictor:
+        """The same, choosing among these classes only."""
+        return Predictor(self.embedder, self.readout.among(labels), self.version)
 
     def _check(self, top_k: int, threshold: float) -> None:
         if top_k < 1:

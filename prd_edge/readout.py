@@ -13,12 +13,13 @@ so that predicting is one matrix product. The solve is done once, when the bank 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from prd_edge.cholesky import solve_positive
+from prd_edge.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,19 @@ class Readout(NamedTuple):
 
     def with_temperature(self, temperature: float) -> Readout:
         return self._replace(temperature=temperature)
+
+    def among(self, labels: Sequence[str]) -> Readout:
+        """Only these classes: what a task-incremental learner is asked."""
+        unknown = [label for label in labels if label not in self.labels]
+        if unknown or not labels:
+            which = ", ".join(map(repr, unknown)) or "no class"
+            raise InvalidInputError(f"cannot choose among {which}; name classes that are known")
+        rows = [i for i, label in enumerate(self.labels) if label in labels]
+        return self._replace(
+            labels=tuple(self.labels[i] for i in rows),
+            weights=self.weights[rows],
+            biases=self.biases[rows],
+        )
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         return {

@@ -6,7 +6,7 @@ Only what predicting needs is imported here at once; a process that never learns
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -57,16 +57,31 @@ class Runtime:
 
     # Predicting
 
-    def predict(self, source: object, *, top_k: int = 3, threshold: float = 0.0) -> Prediction:
-        """Classify a path, bytes, a PIL image or a uint8 array (H, W, 3)."""
-        return self._predictor().predict(source, top_k=top_k, threshold=threshold)
+    def predict(
+        self,
+        source: object,
+        *,
+        top_k: int = 3,
+        threshold: float = 0.0,
+        among: Sequence[str] | None = None,
+    ) -> Prediction:
+        """Classify a path, bytes, a PIL image or a uint8 array (H, W, 3).
+
+        Below `threshold` the answer is unknown; with `among` it is one of these classes.
+        """
+        return self._predictor(among).predict(source, top_k=top_k, threshold=threshold)
 
     def predict_many(
-        self, sources: Iterable[object], *, top_k: int = 3, threshold: float = 0.0
+        self,
+        sources: Iterable[object],
+        *,
+        top_k: int = 3,
+        threshold: float = 0.0,
+        among: Sequence[str] | None = None,
     ) -> Iterator[Prediction]:
         """Classify many, in order and in constant memory, all by one version. An image that cannot
         be read gets an answer with `error` set."""
-        return self._predictor().predict_many(sources, top_k=top_k, threshold=threshold)
+        return self._predictor(among).predict_many(sources, top_k=top_k, threshold=threshold)
 
     @property
     def version(self) -> str:
@@ -86,11 +101,13 @@ class Runtime:
                 self._loaded = load_predictor(version, self._threads, graph.result)
             return changed
 
-    def _predictor(self) -> Predictor:
+    def _predictor(self, among: Sequence[str] | None = None) -> Predictor:
         if self._loaded is None:
             self.refresh()
         assert self._loaded is not None
-        return self._loaded
+        if among is None:
+            return self._loaded
+        return self._loaded.among([normalize("NFC", label) for label in among])
 
     # Learning
 

@@ -124,6 +124,19 @@ def test_below_the_threshold_the_answer_is_unknown(taught: Path) -> None:
     assert unsure.top_k[0].label == sure.label
 
 
+def test_the_answer_can_be_restricted_to_some_classes(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    red = picture(COLOURS["red"], 9)
+    answer = runtime.predict(red, among=["green", "blue"])
+    assert answer.label in ("blue", "green")
+    assert {ranked.label for ranked in answer.top_k} == {"blue", "green"}
+    assert sum(ranked.confidence for ranked in answer.top_k) == pytest.approx(1.0)
+    assert [a.label for a in runtime.predict_many([red, red], among=["red"])] == ["red", "red"]
+    for nonsense in (["red", "pink"], []):
+        with pytest.raises(InvalidInputError, match=r"cannot choose among ('pink'|no class)"):
+            runtime.predict(red, among=nonsense)
+
+
 def test_rename_and_remove(taught: Path) -> None:
     runtime = Runtime.open(taught)
     red = picture(COLOURS["red"], 9)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prd_edge.report import SessionReport
 
 _SKIPPED_SHOWN = 20
+_CLASSES_SHOWN = 8
 
 
 @click.command()
@@ -120,10 +121,9 @@ def _print_report(report: SessionReport) -> None:
         click.echo(f"{name.ljust(width)}  {value}")
 
 
-def _classes(counts: object) -> str:
-    assert isinstance(counts, dict)
+def _classes(counts: Mapping[str, int]) -> str:
     if not counts:
         return "none"
-    shown = ", ".join(f"{label} ({count})" for label, count in list(counts.items())[:8])
-    more = len(counts) - 8
+    shown = ", ".join(f"{label} ({count})" for label, count in [*counts.items()][:_CLASSES_SHOWN])
+    more = len(counts) - _CLASSES_SHOWN
     return f"{len(counts)}: {shown}" + (f" and {more} more" if more > 0 else "")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -37,6 +37,7 @@ _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", "
     show_default=True,
     help="Below this confidence the answer is 'unknown'.",
 )
+@click.option("--among", help="Choose among these classes only: a,b,c.")
 @json_option
 @click.option("--jsonl", is_flag=True, help="Print one JSON line an image, as it is answered.")
 @click.option("--quiet", is_flag=True, help="Print the labels only.")
@@ -46,6 +47,7 @@ def predict(
     store: Path,
     top_k: int,
     threshold: float,
+    among: str | None,
     as_json: bool,
     jsonl: bool,
     quiet: bool,
@@ -64,11 +66,12 @@ def predict(
     runtime = Runtime.open(store, threads=threads)
     if "" in paths:
         raise click.UsageError("the name of a picture is empty")
+    asked = _Question(top_k, threshold, among.split(",") if among is not None else None)
     alone = len(paths) == 1 and _is_one_picture(paths[0])
     answers = (
-        iter([_predict_alone(runtime, paths[0], top_k, threshold)])
+        iter([_predict_alone(runtime, paths[0], asked)])
         if alone
-        else runtime.predict_many(_expand(paths), top_k=top_k, threshold=threshold)
+        else runtime.predict_many(_expand(paths), **asked._asdict())
     )
     count = failed = 0
     documents = []
@@ -88,12 +91,18 @@ def predict(
     return 3 if failed else 0
 
 
-def _predict_alone(runtime: Runtime, path: str, top_k: int, threshold: float) -> Prediction:
+class _Question(NamedTuple):
+    top_k: int
+    threshold: float
+    among: list[str] | None
+
+
+def _predict_alone(runtime: Runtime, path: str, asked: _Question) -> Prediction:
     from prd_edge.errors import ImageError
     from prd_edge.predictor import Prediction
 
     try:
-        return runtime.predict(path, top_k=top_k, threshold=threshold)
+        return runtime.predict(path, **asked._asdict())
     except ImageError as error:
         return Prediction.unreadable(path, runtime.version, str(error.__cause__))
 

@@ -63,6 +63,15 @@ def test_evaluate(prd_edge: Call, session: Path, taught: Path) -> None:
     assert result["classes"]["red"]["recall"] == 0.0
 
 
+def test_predict_among_some_classes(prd_edge: Call, session: Path, taught: Path) -> None:
+    picture = session / "red/20.png"
+    _, out, _ = prd_edge("predict", picture, "--store", taught, "--among", "blue,green", "--json")
+    assert {ranked["label"] for ranked in json.loads(out)["top_k"]} == {"blue", "green"}
+    code, _, err = prd_edge("predict", picture, "--store", taught, "--among", "blue,pink")
+    assert code == 2
+    assert "'pink'" in err
+
+
 def test_classes(prd_edge: Call, taught: Path) -> None:
     code, out, _ = prd_edge("classes", "list", "--store", taught)
     assert (code, out) == (0, "class  images\nblue   6\ngreen  12\nred    6\n")

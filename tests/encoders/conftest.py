@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,17 +16,11 @@ from prd_edge.learn.encoders.staged import IMAGENET_MEAN, IMAGENET_STD, PixelSca
 from prd_edge.learn.encoders.torchvision_nets import EMBEDDED_STAGES
 from prd_edge.learn.parity import parity_images
 from prd_edge.learn.torchvision_import import import_torchvision
+from tests.one_thread import one_thread
+
+__all__ = ["one_thread"]
 
 IMAGE_SIZE = 64
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small batches are slower on two threads than on one where other work shares the cores."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(params=ENCODERS)
