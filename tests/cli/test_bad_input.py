@@ -354,7 +354,7 @@ class TestPictures:
             *("predict", good, tmp_path / "broken.png", tmp_path / "gone.png", good),
             *("--store", store, "--quiet"),
         )
-        assert (outcome.code, outcome.out) == (3, "red\nred\n")
+        assert (outcome.code, outcome.out) == (3, "red\n\n\nred\n")
         assert [line.split(": ")[1] for line in outcome.complaints] == [
             str(tmp_path / "broken.png"),
             str(tmp_path / "gone.png"),
