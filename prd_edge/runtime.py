@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from prd_edge.errors import InvalidInputError
+from prd_edge.errors import InvalidInputError, StoreCorruptError
 from prd_edge.parallel import Meanwhile
 from prd_edge.store import ENCODER_GRAPH, Store
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prd_edge.manifest import Manifest
     from prd_edge.predictor import Prediction, Predictor
     from prd_edge.report import SessionReport
+    from prd_edge.store import Version
 
 
 class Runtime:
@@ -92,14 +93,23 @@ class Runtime:
         """Move to the live version if it has changed, by this process or another."""
         with self._loading:
             version = self.store.live()
-            changed = self._loaded is None or self._loaded.version != version.name
-            if changed:
-                # The largest file is read and checked while onnxruntime is being imported.
-                graph = Meanwhile(lambda: version.read(ENCODER_GRAPH))
-                from prd_edge.model import load_predictor
+            if self._loaded is not None and self._loaded.version == version.name:
+                return False
+            self._loaded = self._load(version)
+            return True
 
-                self._loaded = load_predictor(version, self._threads, graph.result)
-            return changed
+    def _load(self, version: Version) -> Predictor:
+        # The largest file is read and checked while onnxruntime is being imported.
+        graph = Meanwhile(lambda: version.read(ENCODER_GRAPH))
+        from prd_edge.model import load_predictor
+
+        try:
+            return load_predictor(version, self._threads, graph.result)
+        except StoreCorruptError:
+            live = self.store.live()
+            if live.name == version.name:
+                raise
+            return self._load(live)  # it was not damaged but removed, after others were committed
 
     def _predictor(self, among: Sequence[str] | None = None) -> Predictor:
         if self._loaded is None:

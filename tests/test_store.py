@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,17 @@ def test_a_reader_keeps_its_version_while_others_write(taught: Path, session: Pa
     assert reader.refresh() is True
     assert reader.predict(image).version == "000004"
     assert reader.refresh() is False
+
+
+def test_a_version_removed_while_it_is_being_read_is_not_called_damaged(
+    taught: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(taught)
+    overtaken = [store.version("2")]
+    shutil.rmtree(overtaken[0].path)
+    live = Store.live
+    monkeypatch.setattr(Store, "live", lambda self: overtaken.pop() if overtaken else live(self))
+    assert Runtime.open(taught).version == "000003"
 
 
 def test_unknown_versions_are_refused(taught: Path) -> None:

@@ -107,7 +107,10 @@ def _run(arguments: list[str] | None) -> int:
         message = " ".join(error.format_message().split()).rstrip(".")
         return _fail(f"{message}; see '{command} --help'", error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted; a session is learned whole or not at all, 'prd-edge history' shows which", 130)
+        return _fail(
+            "interrupted; a session is learned whole or not at all, 'prd-edge history' shows which",
+            130,
+        )
     except (SystemExit, BrokenPipeError):  # the reader of our output has gone, as `head` does
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
