@@ -24,26 +24,38 @@ from prd_edge.store import MANIFEST, Store, Version
 from prd_edge.version import __version__
 
 _TEMPORARY = ".tmp-"
+_LAST_VERSION = 999_999
 # Only names that a writer gives: others are somebody else's.
 _UNFINISHED = re.compile(r"\.tmp-(removed-)?\d{6}")
 
 
 @contextmanager
-def writing(store: Store) -> Iterator[StoreWriter]:
+def writing(store: Store, *, recover: bool = True) -> Iterator[StoreWriter]:
     """Be the one writer. Clears away what an interrupted writer left behind."""
     lock = store.path / "LOCK"
     with ExitStack() as stack:
         with files.explained(store.path, "write to"):
-            made = files.make_directory(store.versions)
-            new_lock = not lock.exists()
-            stack.enter_context(files.writer_lock(lock))
+            try:
+                made, new_lock = _enter(store, lock, stack)
+            except FileNotFoundError:  # another's failed first session has just tidied up: again
+                made, new_lock = _enter(store, lock, stack)
             writer = StoreWriter(store)
-            writer.recover()
+            if recover:
+                writer.recover()
         try:
             yield writer
         finally:
             if not store.exists():  # nothing came of it: leave no empty store behind
                 _remove_again(made, lock if new_lock else None)
+
+
+def _enter(store: Store, lock: Path, stack: ExitStack) -> tuple[list[Path], bool]:
+    """Take the lock; returns the folders made for it, and whether the lock is new."""
+    made = files.make_directory(store.versions)
+    new_lock = not lock.exists()
+    stack.enter_context(files.writer_lock(lock))
+    made = files.make_directory(store.versions) or made
+    return made, new_lock
 
 
 def _remove_again(made: list[Path], lock: Path | None) -> None:
@@ -94,7 +106,12 @@ class StoreWriter:
     ) -> Version:
         """Write a new version and make it live. `None` stands for the parent's unchanged bytes."""
         pointer = self._store.pointer()
-        name = f"{int(pointer.newest) + 1 if pointer else 1:06d}"
+        number = int(pointer.newest) + 1 if pointer else 1
+        if number > _LAST_VERSION:
+            raise StoreError(
+                f"{self._store.path} has used up its version numbers; make a new store"
+            )
+        name = f"{number:06d}"
         records = {
             file: FileRecord.of(data if data is not None else _inherited(parent, file))
             for file, data in contents.items()
@@ -130,9 +147,9 @@ class StoreWriter:
     def rollback(self, name: str | None = None) -> Version:
         """Make an older version live, after checking every byte of it."""
         target = self._last_good_before_live() if name is None else self._store.version(name)
-        problems = target.problems()
-        if problems:
-            raise StoreCorruptError(f"version {target.name} cannot be used: {problems[0]}")
+        damage = target.damage()
+        if damage:
+            raise StoreCorruptError(f"version {target.name} cannot be used: {damage[0]}")
         with files.explained(self._store.path, "write to"):
             self._point(target.name, max(self._store.version_names()))
         return target
@@ -179,7 +196,7 @@ class StoreWriter:
         parent = live.manifest.parent if live else None
         older.sort(key=lambda v: (v.name == parent, v.name), reverse=True)
         for version in older:
-            if not version.problems():
+            if not version.damage():
                 return version
         raise StoreError(
             f"there is no good version before {live_name} to return to; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,33 +30,36 @@ class Embedder:
         self.threads = min(threads or available_threads(), available_threads())
         self.preprocess = Preprocessor(preprocess_graph)
         self._encoder_graph = encoder_graph
+        self._encoders: dict[int, Meanwhile[Any]] = {}
+        self._lock = Lock()
 
-    @cached_property
-    def _for_latency(self) -> Meanwhile[Any]:
-        return self._loading(self.threads)
-
-    @cached_property
-    def _for_throughput(self) -> Meanwhile[Any]:
-        return self._loading(threads=1)
-
-    def _loading(self, threads: int) -> Meanwhile[Any]:
-        return Meanwhile(lambda: open_graph(self._encoder_graph(), "encoder.onnx", threads=threads))
+    def _encoder(self, threads: int) -> Meanwhile[Any]:
+        """The encoder on so many threads: loading, or loaded. A failure is not kept: memory may
+        have been short for a moment."""
+        with self._lock:
+            loading = self._encoders.get(threads)
+            if loading is None or loading.failed:
+                loading = Meanwhile(
+                    lambda: open_graph(self._encoder_graph(), "encoder.onnx", threads=threads)
+                )
+                self._encoders[threads] = loading
+            return loading
 
     def prepare_for_one(self) -> None:
         """Begin to load what `embed_alone` needs; the caller may decode meanwhile."""
-        _ = self._for_latency
+        self._encoder(self.threads)
 
     def prepare_for_many(self) -> None:
         """Begin to load what `embed_among_many` needs, once, before its threads start."""
-        _ = self._for_throughput
+        self._encoder(threads=1)
 
     def embed_alone(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """(H, W, 3) to (D,), as soon as possible."""
-        return self._embed(self._for_latency, image)
+        return self._embed(self._encoder(self.threads), image)
 
     def embed_among_many(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """(H, W, 3) to (D,), on the calling thread alone."""
-        return self._embed(self._for_throughput, image)
+        return self._embed(self._encoder(threads=1), image)
 
     def _embed(self, encoder: Meanwhile[Any], image: NDArray[np.uint8]) -> NDArray[np.float32]:
         square = self.preprocess(image)  # (1, S, S, 3)

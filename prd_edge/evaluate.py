@@ -1,4 +1,4 @@
-"""How often is the answer right? Measured on a labelled folder, in constant memory."""
+"""How often is the answer right? Measured on a labelled folder."""
 
 from __future__ import annotations
 
@@ -81,5 +81,6 @@ def evaluate(
         else:
             skipped.append(Skipped(item.name, answer.error))
     if not confusion:
-        raise NoUsableDataError(f"no image could be read; {skipped[0].name}: {skipped[0].reason}")
+        why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
+        raise NoUsableDataError(f"there is no image to evaluate{why}")
     return Evaluation(predictor.version, confusion, tuple(skipped))

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from prd_edge.errors import StoreError, StoreLockedError
 
-_LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP}
+_LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS}
 
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free some space and try again",
@@ -166,6 +166,7 @@ def writer_lock(path: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             holder.unlink(missing_ok=True)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may hold a copy of the descriptor
         os.close(descriptor)
 
 

@@ -56,6 +56,11 @@ def decode(source: object) -> NDArray[np.uint8]:
     )
 
 
+def owned(source: object) -> object:
+    """A source that will not change before it is decoded: a camera may fill its array anew."""
+    return source.copy() if isinstance(source, np.ndarray) else source
+
+
 def _decode_file(path: Path) -> NDArray[np.uint8]:
     try:
         status = path.stat()

@@ -18,7 +18,7 @@ from prd_edge.commit import StoreWriter, writing
 from prd_edge.config import StoreConfig
 from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder, build_encoder
-from prd_edge.errors import InvalidInputError
+from prd_edge.errors import InvalidInputError, StoreError
 from prd_edge.harvest import Harvest, OnProgress, harvest
 from prd_edge.imprint import Imprinted, imprint
 from prd_edge.model import (
@@ -96,7 +96,7 @@ def learn_session(
         base, knowledge, report = learn()
         parent = base.commit(writer)
         version = _commit(writer, parent, knowledge, "learn-session", report.metrics())
-        removed = tuple(writer.gc(version.manifest.config.keep_versions))
+        removed = _tidy(writer, version)
     return replace(
         report,
         parent=parent.name,
@@ -118,8 +118,16 @@ def edit_classes(
         bank = change(known.bank)
         temperature = relative_temperature(known.bank, known.readout)
         version = _commit(writer, parent, Knowledge(bank, calibrated(bank, temperature)), action)
-        writer.gc(version.manifest.config.keep_versions)
+        _tidy(writer, version)
     return version
+
+
+def _tidy(writer: StoreWriter, version: Version) -> tuple[str, ...]:
+    """Remove old versions. If that fails the session is learned all the same: next time, then."""
+    try:
+        return tuple(writer.gc(version.manifest.config.keep_versions))
+    except StoreError:
+        return ()
 
 
 def _live_base(store: Store, threads: int | None) -> _Base:

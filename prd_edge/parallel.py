@@ -25,6 +25,10 @@ class Meanwhile(Generic[R]):
         self._thread = Thread(target=self._run, args=(function,))
         self._thread.start()
 
+    @property
+    def failed(self) -> bool:
+        return self._error is not None
+
     def result(self) -> R:
         self._thread.join()
         if self._error is not None:

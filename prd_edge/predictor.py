@@ -11,7 +11,7 @@ import numpy as np
 
 from prd_edge.embedder import Embedder
 from prd_edge.errors import ImageError, InvalidInputError, NoUsableDataError
-from prd_edge.images import decode
+from prd_edge.images import decode, owned
 from prd_edge.parallel import ordered_map
 from prd_edge.readout import Readout
 
@@ -92,7 +92,7 @@ class Predictor:
             return self._answer(source, embedding, started, top_k, threshold)
 
         self.embedder.prepare_for_many()
-        return ordered_map(answer, sources, threads=self.embedder.threads)
+        return ordered_map(answer, map(owned, sources), threads=self.embedder.threads)
 
     def among(self, labels: Sequence[str]) -> Predictor:
         """The same, choosing among these classes only."""

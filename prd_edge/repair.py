@@ -21,7 +21,8 @@ from prd_edge.store import Store, Version
 def repair(store: Store) -> list[Path]:
     """Mend every damaged file that can be; returns their paths."""
     mended = []
-    with writing(store), files.explained(store.path, "write to"):
+    # Recovery comes last: it may need a good version, and there may be none before the repair.
+    with writing(store, recover=False) as writer, files.explained(store.path, "write to"):
         versions = list(store.readable_versions())
         intact: dict[FileRecord, Path] = {}
         damaged: list[tuple[Path, FileRecord]] = []
@@ -41,6 +42,7 @@ def repair(store: Store) -> list[Path]:
             else:
                 continue
             mended.append(path)
+        writer.recover()
     return mended
 
 

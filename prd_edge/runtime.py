@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from prd_edge.errors import InvalidInputError, StoreCorruptError
+from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 from prd_edge.parallel import Meanwhile
 from prd_edge.store import ENCODER_GRAPH, Store
 
@@ -208,4 +209,5 @@ class Runtime:
 
     def _refresh_if_loaded(self) -> None:
         if self._loaded is not None:
-            self.refresh()
+            with suppress(StoreError):  # what was asked for is committed all the same
+                self.refresh()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from prd_edge.classes import clean_class_name, refuse_clashes
 from prd_edge.errors import InvalidInputError, NoUsableDataError
+from prd_edge.images import owned
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _from_pairs(pairs: Iterable[tuple[object, str]]) -> Session:
                 raise InvalidInputError(
                     f"item {position} is not a pair; give (image, label) tuples"
                 ) from None
-            yield Item(f"item {position}", clean_class_name(label), image)
+            yield Item(f"item {position}", clean_class_name(label), owned(image))
 
     return Session(items(), count=len(pairs) if isinstance(pairs, Sized) else None)
 

@@ -10,7 +10,6 @@ against its sha256 before it is used. Writing is in `commit.py`.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Iterator
@@ -59,14 +58,19 @@ class Version(NamedTuple):
 
     def problems(self) -> list[str]:
         """Every file that is not what was written, and every file that does not belong."""
+        strangers = {path.name for path in self.path.iterdir()} - {MANIFEST, *self.manifest.files}
+        return self.damage() + [
+            f"{self.path / name} does not belong to the store" for name in sorted(strangers)
+        ]
+
+    def damage(self) -> list[str]:
+        """Every file that is not what was written."""
         found = []
         for file in self.manifest.files:
             try:
                 self.read(file)
             except StoreCorruptError as error:
                 found.append(str(error))
-        strangers = {path.name for path in self.path.iterdir()} - {MANIFEST, *self.manifest.files}
-        found += [f"{self.path / name} does not belong to the store" for name in sorted(strangers)]
         return found
 
     def _damage(self, file: str, detail: str) -> str:
@@ -80,7 +84,7 @@ class Store:
         self.current = self.path / "CURRENT"
 
     def exists(self) -> bool:
-        return os.path.exists(self.current) or bool(self.complete_names())
+        return self.pointer() is not None or bool(self.complete_names())
 
     def live(self) -> Version:
         """The live version. Survives a damaged CURRENT: the newest good version stands in."""
@@ -126,17 +130,20 @@ class Store:
         for name in self.version_names():
             try:
                 found[name] = self._open(name).problems()
-            except (StoreError, FileNotFoundError) as error:
+            except FileNotFoundError:
+                continue  # removed meanwhile
+            except StoreError as error:
                 found[name] = [str(error)]
         return found
 
     def bytes_on_disk(self) -> int:
         """Unchanged files are shared between versions and counted once."""
-        sizes = {
-            (status.st_dev, status.st_ino): status.st_size
-            for path in self.path.rglob("*")
-            if stat.S_ISREG((status := path.lstat()).st_mode)
-        }
+        sizes = {}
+        for path in self.path.rglob("*"):
+            with suppress(FileNotFoundError):  # removed meanwhile
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode):
+                    sizes[status.st_dev, status.st_ino] = status.st_size
         return sum(sizes.values())
 
     def complete_names(self) -> list[str]:
@@ -179,7 +186,7 @@ class Store:
         for name in reversed(names):
             with suppress(StoreCorruptError, FileNotFoundError):
                 version = self._open(name)
-                if not version.problems():
+                if not version.damage():
                     return version
         if names:
             raise StoreCorruptError(f"no version of {self.path} is intact; restore it from a copy")

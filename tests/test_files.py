@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -95,3 +96,17 @@ def test_a_second_writer_is_told_who_holds_the_lock(tmp_path: Path) -> None:
         except StoreLockedError:
             time.sleep(0.05)
     pytest.fail("the lock of a dead process was never dropped")
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+    with files.writer_lock(tmp_path / "LOCK"):
+        child = os.fork()
+        if child == 0:
+            time.sleep(30)
+            os._exit(0)
+    try:
+        with files.writer_lock(tmp_path / "LOCK"):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

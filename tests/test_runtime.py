@@ -13,7 +13,9 @@ from PIL import Image
 import prd_edge
 from prd_edge import PrdEdgeError, Progress, Runtime, StoreConfig
 from prd_edge.errors import Cancelled, ImageError, InvalidInputError, NoUsableDataError, StoreError
-from prd_edge.model import load_knowledge
+from prd_edge.evaluate import evaluate
+from prd_edge.model import load_knowledge, load_predictor
+from prd_edge.store import Store
 from tests.conftest import COLOURS, TINY, picture, write_session
 
 
@@ -249,3 +251,38 @@ def test_the_public_names_are_there() -> None:
         prd_edge.nonsense  # noqa: B018
     assert issubclass(Cancelled, PrdEdgeError)
     assert StoreConfig().encoder == "efficientnet_lite0"
+
+
+def test_a_camera_may_fill_the_same_array_again(taught: Path) -> None:
+    frame = np.zeros((40, 48, 3), np.uint8)
+    labels = list(COLOURS) * 6
+
+    def camera():
+        for seed, label in enumerate(labels):
+            frame[:] = picture(COLOURS[label], seed)
+            yield frame
+
+    runtime = Runtime.open(taught, threads=2)
+    assert [answer.label for answer in runtime.predict_many(camera())] == labels
+
+
+def test_an_encoder_that_failed_to_load_is_tried_again(
+    taught: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Runtime.open(taught)
+    red = picture(COLOURS["red"], 1)
+    runtime.refresh()
+    with monkeypatch.context() as broken:
+
+        def fail(*_: object, **__: object) -> None:
+            raise StoreError("no memory just now")
+
+        broken.setattr("prd_edge.embedder.open_graph", fail)
+        with pytest.raises(StoreError, match="no memory just now"):
+            runtime.predict(red)
+    assert runtime.predict(red).label == "red"
+
+
+def test_nothing_to_evaluate(taught: Path) -> None:
+    with pytest.raises(NoUsableDataError, match="no image to evaluate"):
+        evaluate(load_predictor(Store(taught).live()), [])

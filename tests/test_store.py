@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from prd_edge import Runtime
+from prd_edge import Runtime, files
 from prd_edge.commit import writing
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 from prd_edge.pointer import Pointer
@@ -246,3 +247,49 @@ def test_repair_takes_bytes_from_another_version(taught: Path) -> None:
     assert "verify --repair" in Store(taught).problems()["000002"][0]
     flip_a_bit(taught / "versions/000003/encoder.onnx")
     assert [path.name for path in repair(Store(taught))] == ["encoder.onnx"]
+
+
+def test_repair_works_when_current_is_lost_too(tmp_path: Path, session: Path) -> None:
+    runtime = Runtime.open(tmp_path / "store", config=TINY)
+    runtime.learn_session(session)
+    spoil_in_place(runtime.store.live().path / "encoder.onnx")
+    (tmp_path / "store/CURRENT").write_bytes(b"")
+    assert len(repair(runtime.store)) == 2
+    assert not any(runtime.store.problems().values())
+    assert runtime.store.live().name == "000002"
+
+
+def test_a_strangers_file_is_told_but_makes_no_version_unusable(taught: Path) -> None:
+    (taught / "versions/000002/.DS_Store").touch()
+    assert "does not belong" in Store(taught).problems()["000002"][0]
+    assert Runtime.open(taught).rollback("2").version == "000002"
+
+
+def test_a_session_is_learned_even_if_old_versions_cannot_be_removed(
+    taught: Path, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Runtime.open(taught)
+    for _ in range(2):
+        runtime.learn_session(session)
+
+    def fail(operation: str, path: Path) -> None:
+        if "removed" in path.name:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(files, "before_operation", fail)
+    report = runtime.learn_session(session)
+    assert (report.version, report.removed_versions) == ("000006", ())
+    assert runtime.store.live().name == "000006"
+
+
+def test_version_numbers_end(taught: Path, session: Path) -> None:
+    (taught / "CURRENT").write_bytes(Pointer("000003", "999999").to_bytes())
+    with pytest.raises(StoreError, match="used up its version numbers"):
+        Runtime.open(taught).learn_session(session)
+    assert Store(taught).live().name == "000003"
+
+
+def test_an_empty_current_alone_is_no_store(tmp_path: Path, session: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store/CURRENT").touch()
+    assert Runtime.open(tmp_path / "store", config=TINY).learn_session(session).version == "000002"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.options import json_option, print_json, store_option
-from prd_edge.errors import PrdEdgeError
+from prd_edge.errors import PrdEdgeError, StoreCorruptError
 
 _LEAN = (
     "numpy",
@@ -36,12 +36,18 @@ def doctor(store: Path, as_json: bool) -> int:
         "encoder": lambda: _encoder(store),
     }
     results = []
+    exit_code = 0
     for name, check in checks.items():
         try:
             results.append({"check": name, "ok": True, "detail": check()})
         except PrdEdgeError as error:
+            exit_code = exit_code or error.exit_code
             results.append({"check": name, "ok": False, "detail": str(error)})
-    healthy = all(result["ok"] for result in results)
+        except Exception as error:  # a broken package is what we are here to tell
+            exit_code = exit_code or 1
+            detail = f"{type(error).__name__}: {error}"
+            results.append({"check": name, "ok": False, "detail": detail})
+    healthy = exit_code == 0
     if as_json:
         print_json({"schema": 1, "healthy": healthy, "checks": results})
     else:
@@ -49,7 +55,7 @@ def doctor(store: Path, as_json: bool) -> int:
         for result in results:
             mark = "ok " if result["ok"] else "BAD"
             click.echo(f"{mark}  {str(result['check']).ljust(width)}  {result['detail']}")
-    return 0 if healthy else 1
+    return exit_code
 
 
 def _versions(packages: tuple[str, ...], *, required: bool) -> str:
@@ -83,7 +89,7 @@ def _store(store: Path) -> str:
         return f"none at {store} yet"
     problems = [line for found in opened.problems().values() for line in found]
     if problems:
-        raise PrdEdgeError(problems[0])
+        raise StoreCorruptError(problems[0])
     return f"{store} is intact, version {opened.live().name}"
 
 

@@ -75,7 +75,7 @@ def learn_session(
 
 @contextmanager
 def _progress_bar() -> Iterator[OnProgress | None]:
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

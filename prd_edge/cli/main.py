@@ -34,6 +34,9 @@ COMMANDS = {
 }
 
 
+_STANDARD_ERROR = 2
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -67,6 +70,7 @@ def prd_edge() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Results go to standard output, everything else to standard error."""
     warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
+    _fill_closed_streams()
     _settle_streams()
     exit_code = _run(arguments)
     with suppress(OSError):
@@ -74,6 +78,16 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stderr.flush()
     # Everything is written: tearing the interpreter down would only cost the user 20 ms.
     os._exit(exit_code)
+
+
+def _fill_closed_streams() -> None:
+    """With a standard stream closed, the next file opened would take its place."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        pass
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _settle_streams() -> None:

