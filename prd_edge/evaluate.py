@@ -81,6 +81,7 @@ def evaluate(
         else:
             skipped.append(Skipped(item.name, answer.error))
     if not confusion:
-        why = f": {skipped[0].name}: {skipped[0].reason}" if skipped else ""
-        raise NoUsableDataError(f"there is no image to evaluate{why}")
+        if not skipped:
+            raise NoUsableDataError("there is no image to evaluate")
+        raise NoUsableDataError(f"no image could be read; {skipped[0].name}: {skipped[0].reason}")
     return Evaluation(predictor.version, confusion, tuple(skipped))
