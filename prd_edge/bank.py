@@ -61,7 +61,7 @@ class PrototypeBank:
 
     def prototypes(self) -> NDArray[np.float64]:
         """(C, D): the mean embedding of each class."""
-        return self.sums / (self.counts[:, None] * _UNITS)
+        return prototypes_of(self.sums, self.counts)
 
     def covariance(self) -> NDArray[np.float64]:
         """(D, D): the shared within-class covariance W; zero where nothing is known of it."""
@@ -168,6 +168,12 @@ class PrototypeBank:
             second_moment=second_moment,
             inherited=int(prototypes["inherited"][0]),
         )
+
+
+def prototypes_of(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(C, D) and (C,) to (C, D)."""
+    result: NDArray[np.float64] = sums / (counts[:, None] * _UNITS)
+    return result
 
 
 def cosine_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -113,7 +113,7 @@ class StoreWriter:
             )
         name = f"{number:06d}"
         records = {
-            file: FileRecord.of(data if data is not None else _inherited(parent, file))
+            file: _inherited(parent, file) if data is None else FileRecord.of(data)
             for file, data in contents.items()
         }
         manifest = Manifest(
@@ -213,8 +213,8 @@ class StoreWriter:
         files.remove_tree(doomed)
 
 
-def _inherited(parent: Version | None, file: str) -> bytes:
-    # Read, not trusted: a new version must not be built on bytes that have gone bad.
+def _inherited(parent: Version | None, file: str) -> FileRecord:
     if parent is None:
         raise ValueError(f"a first version has no parent to take {file} from")
-    return parent.read(file)
+    parent.read(file)  # not trusted: a new version must not be built on bytes that have gone bad
+    return parent.manifest.files[file]

@@ -100,17 +100,18 @@ def rename(source: Path, target: Path) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` at `path` so that every reader sees the old bytes or the new ones, whole."""
-    temporary = path.with_name(f".tmp-{path.name}")
-    remove_file(temporary)
-    write_file(temporary, data)
-    rename(temporary, path)
+    _replace(path, lambda temporary: write_file(temporary, data))
 
 
 def replace_by_link(path: Path, source: Path) -> None:
     """The same, with the bytes of a file that is there already."""
+    _replace(path, lambda temporary: link_file(source, temporary))
+
+
+def _replace(path: Path, put: Callable[[Path], None]) -> None:
     temporary = path.with_name(f".tmp-{path.name}")
     remove_file(temporary)
-    link_file(source, temporary)
+    put(temporary)
     rename(temporary, path)
 
 

@@ -44,6 +44,10 @@ class Manifest:
     files: Mapping[str, FileRecord]
     schema: int = field(default=SCHEMA)
 
+    def size(self) -> int:
+        """Bytes of the files, shared with other versions or not."""
+        return sum(record.size for record in self.files.values())
+
     def to_bytes(self) -> bytes:
         body = {
             **asdict(self),

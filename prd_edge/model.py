@@ -105,8 +105,13 @@ def load_readout(version: Version) -> Readout:
 
 
 def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
+    """By class, without reading the covariance."""
+    from prd_edge.bank import prototypes_of
+
     tensors = _tensors(version, PROTOTYPES)
-    means = np.asarray(tensors["sums"], np.float64) / np.asarray(tensors["counts"])[:, None]
+    means = prototypes_of(
+        np.asarray(tensors["sums"], np.float64), np.asarray(tensors["counts"], np.int64)
+    )
     return dict(zip(version.manifest.classes, means, strict=True))
 
 

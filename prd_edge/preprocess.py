@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prd_edge.inference import open_graph
+from prd_edge.onnx_bytes import model_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Preprocessor:
 
 def build_onnx(size: int) -> bytes:
     """uint8 `image` (N, H, W, 3) to uint8 `square` (N, size, size, 3)."""
-    from onnx import TensorProto, checker, helper, numpy_helper
+    from onnx import TensorProto, helper, numpy_helper
 
     def integers(name: str, *values: int) -> TensorProto:
         return numpy_helper.from_array(np.array(values, np.int64), name)
@@ -73,9 +74,4 @@ def build_onnx(size: int) -> bytes:
             integers("size", size, size),
         ],
     )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9, producer_name="prd-edge"
-    )
-    checker.check_model(model)
-    data: bytes = model.SerializeToString(deterministic=True)
-    return data
+    return model_bytes(graph)

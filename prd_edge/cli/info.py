@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import json_option, megabytes, print_json, store_option
+from prd_edge.cli.options import (
+    json_option,
+    megabytes,
+    print_json,
+    print_pairs,
+    store_option,
+    utc,
+)
 
 
 @click.command()
@@ -17,6 +24,7 @@ def info(store: Path, as_json: bool) -> None:
     opened = Store(store)
     live = opened.live()
     manifest = live.manifest
+    on_disk = opened.bytes_on_disk()
     document = {
         "schema": 1,
         "store": str(store),
@@ -29,24 +37,22 @@ def info(store: Path, as_json: bool) -> None:
         "licence": manifest.encoder.licence,
         "classes": len(manifest.classes),
         "images_behind_them": sum(manifest.classes.values()),
-        "bytes_of_this_version": sum(record.size for record in manifest.files.values()),
-        "bytes_on_disk": opened.bytes_on_disk(),
+        "bytes_of_this_version": manifest.size(),
+        "bytes_on_disk": on_disk,
     }
     if as_json:
         print_json(document)
         return
     lines = [
         ("store", f"{store}, version {live.name}, {document['versions']} kept"),
-        ("changed", manifest.created.removesuffix("+00:00").replace("T", " ") + " UTC"),
+        ("changed", f"{utc(manifest.created)} UTC"),
         (
             "encoder",
             f"{manifest.encoder.name} at {manifest.encoder.image_size} px, "
             f"{manifest.encoder.dimensions} features, weights {manifest.encoder.licence}",
         ),
         ("classes", f"{len(manifest.classes)}, from {document['images_behind_them']} images"),
-        ("on disk", megabytes(opened.bytes_on_disk())),
+        ("on disk", megabytes(on_disk)),
         ("kept of an image", "nothing; of each class a sum, a count and a share in one covariance"),
     ]
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        click.echo(f"{name.ljust(width)}  {value}")
+    print_pairs(lines)

@@ -13,6 +13,7 @@ from prd_edge.cli.options import (
     json_option,
     percent,
     print_json,
+    print_pairs,
     say,
     store_option,
     threads_option,
@@ -116,9 +117,7 @@ def _print_report(report: SessionReport) -> None:
     ]
     if report.removed_versions:
         lines.append(("old versions removed", ", ".join(report.removed_versions)))
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        click.echo(f"{name.ljust(width)}  {value}")
+    print_pairs(lines)
 
 
 def _classes(counts: Mapping[str, int]) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class PathType(click.ParamType[Path]):
@@ -67,6 +64,18 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
     for row in table:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         click.echo(line.rstrip())
+
+
+def print_pairs(lines: Sequence[tuple[str, str]]) -> None:
+    """A name and what there is to say of it, one a line."""
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        click.echo(f"{name.ljust(width)}  {value}")
+
+
+def utc(created: str) -> str:
+    """A manifest's time as people read it."""
+    return created.removesuffix("+00:00").replace("T", " ")
 
 
 def percent(fraction: float | None) -> str:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, percent, print_json, print_table, say, store_option
-
-if TYPE_CHECKING:
-    from prd_edge.manifest import Manifest
+from prd_edge.cli.options import (
+    json_option,
+    percent,
+    print_json,
+    print_table,
+    say,
+    store_option,
+    utc,
+)
 
 
 @click.command()
@@ -34,7 +38,7 @@ def history(store: Path, as_json: bool) -> None:
                         "action": m.action,
                         "classes": dict(m.classes),
                         "metrics": dict(m.metrics),
-                        "bytes": _size(m),
+                        "bytes": m.size(),
                     }
                     for m in manifests
                 ],
@@ -48,7 +52,7 @@ def history(store: Path, as_json: bool) -> None:
                 "*" if m.version == live else "",
                 m.version,
                 m.parent or "–",
-                m.created.removesuffix("+00:00").replace("T", " "),
+                utc(m.created),
                 m.action,
                 len(m.classes),
                 sum(m.classes.values()),
@@ -142,7 +146,3 @@ def gc(store: Path, keep: int | None) -> None:
     with writing(opened) as writer:
         removed = writer.gc(keep or live.manifest.config.keep_versions)
     click.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
-
-
-def _size(manifest: Manifest) -> int:
-    return sum(record.size for record in manifest.files.values())

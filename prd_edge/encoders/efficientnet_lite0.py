@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from prd_edge.onnx_bytes import model_bytes
+
 if TYPE_CHECKING:
     import onnx
 
@@ -129,7 +131,7 @@ class _GraphWriter:
 
 def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
     """One graph: uint8 images (N, S, S, 3) in, embeddings (N, 1984) out, each part unit length."""
-    from onnx import TensorProto, checker, helper
+    from onnx import TensorProto, helper
 
     g = _GraphWriter(weights)
     g.constant("zero", 0)
@@ -160,9 +162,4 @@ def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
         ],
         g.initializers,
     )
-    model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9, producer_name="prd-edge"
-    )
-    checker.check_model(model)
-    data: bytes = model.SerializeToString(deterministic=True)
-    return data
+    return model_bytes(graph)

@@ -20,8 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-OPSET = 18
-IR_VERSION = 9
+from prd_edge.onnx_bytes import model_bytes
 
 
 def write_onnx(module: nn.Module, outputs: Mapping[str, Sequence[int | str]]) -> bytes:
@@ -38,15 +37,7 @@ def write_onnx(module: nn.Module, outputs: Mapping[str, Sequence[int | str]]) ->
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in outputs.items()],
         writer.initializers,
     )
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-        producer_name="prd-edge",
-    )
-    onnx.checker.check_model(model)
-    data: bytes = model.SerializeToString(deterministic=True)
-    return data
+    return model_bytes(graph)
 
 
 class _Tracer(fx.Tracer):
