@@ -12,8 +12,8 @@ from prd_edge.version import __version__
 if TYPE_CHECKING:
     from prd_edge.config import StoreConfig
     from prd_edge.errors import PrdEdgeError
-    from prd_edge.harvest import Progress
     from prd_edge.predictor import Prediction
+    from prd_edge.progress import Progress
     from prd_edge.report import SessionReport
     from prd_edge.runtime import Runtime
 
@@ -30,7 +30,7 @@ __all__ = [
 _HOMES = {
     "PrdEdgeError": "errors",
     "Prediction": "predictor",
-    "Progress": "harvest",
+    "Progress": "progress",
     "Runtime": "runtime",
     "SessionReport": "report",
     "StoreConfig": "config",

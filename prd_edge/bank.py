@@ -67,8 +67,7 @@ class PrototypeBank:
         """(D, D): the shared within-class covariance W; zero where nothing is known of it."""
         if self.degrees_of_freedom == 0:
             return np.zeros_like(self.second_moment)
-        spread = self.sums / np.sqrt(self.counts)[:, None]  # (C, D)
-        within = self.second_moment - spread.T @ spread
+        within = self.second_moment - _between_classes(self.sums, self.counts)
         result: NDArray[np.float64] = within / (_UNITS**2 * self.degrees_of_freedom)
         return result
 
@@ -133,6 +132,50 @@ class PrototypeBank:
             sums=self.sums[order],
         )
 
+    # After the encoder was trained
+
+    @classmethod
+    def of_prototypes(
+        cls, labels: Sequence[str], counts: NDArray[np.int64], prototypes: NDArray[np.float64]
+    ) -> Self:
+        """Given prototypes (C, D) instead of sums. Nothing is known of the spread around them."""
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+        counts = counts[order]
+        sums = np.rint(prototypes[order] * counts[:, None] * _UNITS)
+        return cls(
+            labels=tuple(labels[k] for k in order),
+            counts=counts,
+            sums=sums,
+            second_moment=_between_classes(sums, counts),
+            inherited=-int(np.maximum(counts - 1, 0).sum()),
+        )
+
+    def widened(self, copied: slice) -> Self:
+        """The bank of an encoder that says some dimensions of its embedding twice."""
+        source = np.r_[np.arange(self.dimensions), np.arange(self.dimensions)[copied]]
+        return replace(
+            self,
+            sums=self.sums[:, source],
+            second_moment=self.second_moment[np.ix_(source, source)],
+        )
+
+    def moved(
+        self, linear: NDArray[np.float64], noise: NDArray[np.float64], trained: slice
+    ) -> Self:
+        """In the dimensions `trained` (D_t of D) every embedding x changed by `linear`ᵀ x, where
+        that is (D, D_t), and by noise of covariance (D_t, D_t)."""
+        sums = self.sums.copy()
+        sums[:, trained] += self.sums @ linear
+        sums = np.rint(sums)
+        scatter = self.second_moment - _between_classes(self.sums, self.counts)
+        along = scatter @ linear  # (D, D_t)
+        scatter[:, trained] += along
+        scatter[trained] += along.T
+        scatter[trained, trained] += linear.T @ along
+        scatter[trained, trained] += (_UNITS**2 * self.degrees_of_freedom) * noise
+        scatter += _between_classes(sums, self.counts)
+        return replace(self, sums=sums, second_moment=np.rint((scatter + scatter.T) / 2))
+
     # The covariance is large and only learning needs it: it is kept in a file of its own.
 
     def prototype_tensors(self) -> dict[str, NDArray[np.generic]]:
@@ -168,6 +211,13 @@ class PrototypeBank:
             second_moment=second_moment,
             inherited=int(prototypes["inherited"][0]),
         )
+
+
+def _between_classes(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(D, D): Σ_c s_c s_cᵀ / n_c, the part of the second moment that the means account for."""
+    scaled = sums / np.sqrt(counts)[:, None]
+    result: NDArray[np.float64] = scaled.T @ scaled
+    return result
 
 
 def prototypes_of(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from prd_edge import files
+from prd_edge.checkpoint import CheckpointFile
 from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
@@ -77,7 +78,8 @@ class StoreWriter:
 
     def recover(self) -> None:
         """Remove unfinished work, and make CURRENT right again if it was damaged."""
-        files.remove_file(self._store.path / f"{_TEMPORARY}CURRENT")
+        for file in (self._store.current, self._store.checkpoint):
+            files.remove_file(file.with_name(f"{_TEMPORARY}{file.name}"))
         for path in sorted(self._versions.iterdir()):
             if _UNFINISHED.fullmatch(path.name):
                 files.remove_tree(path)
@@ -142,6 +144,8 @@ class StoreWriter:
                     files.remove_tree(temporary)
                 raise
             self._point(name, name)
+            with suppress(OSError):  # it is of no use any more, and the commit is made
+                CheckpointFile(self._store.checkpoint).remove()
         return Version(final, manifest)
 
     def rollback(self, name: str | None = None) -> Version:

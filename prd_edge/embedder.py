@@ -55,14 +55,17 @@ class Embedder:
 
     def embed_alone(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """(H, W, 3) to (D,), as soon as possible."""
-        return self._embed(self._encoder(self.threads), image)
+        return self._run(self._encoder(self.threads), self.preprocess(image))
 
     def embed_among_many(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """(H, W, 3) to (D,), on the calling thread alone."""
-        return self._embed(self._encoder(threads=1), image)
+        return self.embed_square(self.preprocess(image))
 
-    def _embed(self, encoder: Meanwhile[Any], image: NDArray[np.uint8]) -> NDArray[np.float32]:
-        square = self.preprocess(image)  # (1, S, S, 3)
+    def embed_square(self, square: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """(1, S, S, 3), preprocessed, to (D,), on the calling thread alone."""
+        return self._run(self._encoder(threads=1), square)
+
+    def _run(self, encoder: Meanwhile[Any], square: NDArray[np.uint8]) -> NDArray[np.float32]:
         (embedding,) = encoder.result().run(["embedding"], {"image": square})
         result: NDArray[np.float32] = embedding[0]
         return result

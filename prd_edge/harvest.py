@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,22 +15,18 @@ from prd_edge.embedder import Embedder
 from prd_edge.errors import Cancelled, ImageError, NoUsableDataError
 from prd_edge.images import decode
 from prd_edge.parallel import ordered_map
+from prd_edge.progress import OnProgress, Progress
 from prd_edge.session import Item, Session, Skipped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What `on_progress` is called with."""
+class Look(NamedTuple):
+    """What is taken from one picture."""
 
-    stage: str
-    done: int
-    total: int | None
-
-
-OnProgress = Callable[[Progress], object]
+    embedding: NDArray[np.float32]  # (D,)
+    more: Any = None  # whatever else the caller wants of it
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,7 @@ class Harvest:
     digests: tuple[bytes, ...]  # of the pixels; never stored
     skipped: tuple[Skipped, ...]
     duplicates: int
+    rows: NDArray[np.int64]  # (N,), positions among the different pictures, as they came
 
     def counts(self) -> dict[str, int]:
         return dict(sorted(Counter(self.labels).items()))
@@ -63,18 +60,27 @@ _SMALLEST_CLASS_TO_SPLIT = 5
 class _Embedded:
     item: Item
     digest: bytes = b""
-    embedding: NDArray[np.float32] | None = None
+    look: Look | None = None
     reason: str = ""
+    row: int = -1
 
 
 def harvest(
     session: Session,
     embedder: Embedder,
     *,
+    look: Callable[[NDArray[np.uint8], bytes], Look] | None = None,
+    keep: Callable[[Item, bytes, Any], object] = lambda *_: None,
     on_progress: OnProgress | None = None,
     cancel: Event | None = None,
 ) -> Harvest:
-    """Embed every readable image once. An image under two classes teaches nothing: both go."""
+    """Embed every readable image once. An image under two classes teaches nothing: both go.
+
+    `look` takes more from an image of a given digest, on many threads; `keep` is then called with
+    each different picture, in order.
+    """
+    if look is None:
+        embedder.prepare_for_many()
 
     def embed(item: Item) -> _Embedded:
         try:
@@ -82,22 +88,24 @@ def harvest(
         except ImageError as error:
             return _Embedded(item, reason=str(error))
         digest = hashlib.blake2b(image.data, digest_size=16, person=_shape_key(image)).digest()
-        return _Embedded(item, digest, embedder.embed_among_many(image))
+        found = look(image, digest) if look else Look(embedder.embed_among_many(image))
+        return _Embedded(item, digest, found)
 
-    embedder.prepare_for_many()
     skipped = list(session.skipped)
     labels = set(session.labels)
-    by_content: dict[bytes, list[_Embedded]] = {}  # the first one keeps its embedding
+    by_content: dict[bytes, list[_Embedded]] = {}  # the first one keeps its look
     for done, found in enumerate(ordered_map(embed, session.items, threads=embedder.threads), 1):
         if cancel is not None and cancel.is_set():
             raise Cancelled("stopped on request; nothing was changed")
         labels.add(found.item.label)
-        if found.embedding is None:
+        if found.look is None:
             skipped.append(Skipped(found.item.name, found.reason, found.item.label))
         elif found.digest in by_content:
-            by_content[found.digest].append(replace(found, embedding=None))
+            by_content[found.digest].append(replace(found, look=None))
         else:
-            by_content[found.digest] = [found]
+            keep(found.item, found.digest, found.look.more)
+            own = replace(found, look=Look(found.look.embedding), row=len(by_content))
+            by_content[found.digest] = [own]
         if on_progress is not None:
             on_progress(Progress("reading images", done, session.count))
 
@@ -112,11 +120,12 @@ def harvest(
             skipped += [Skipped(found.item.name, reason, found.item.label) for found in alike]
     _refuse_empty_classes(labels, kept, skipped)
     return Harvest(
-        embeddings=np.stack([found.embedding for found in kept if found.embedding is not None]),
+        embeddings=np.stack([found.look.embedding for found in kept if found.look is not None]),
         labels=tuple(found.item.label for found in kept),
         digests=tuple(found.digest for found in kept),
         skipped=tuple(skipped),
         duplicates=duplicates,
+        rows=np.array([found.row for found in kept], np.int64),
     )
 
 

@@ -7,32 +7,40 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from prd_edge.bank import PrototypeBank
 from prd_edge.calibration import calibrated, relative_temperature
+from prd_edge.checkpoint import CheckpointFile
 from prd_edge.commit import StoreWriter, writing
 from prd_edge.config import StoreConfig
+from prd_edge.drift import drift
 from prd_edge.embedder import Embedder
-from prd_edge.encoders import BuiltEncoder, build_encoder
+from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
 from prd_edge.errors import InvalidInputError, StoreError
-from prd_edge.harvest import Harvest, OnProgress, harvest
-from prd_edge.imprint import Imprinted, imprint
+from prd_edge.harvest import harvest
+from prd_edge.imprint import accuracy_before, imprint
 from prd_edge.model import (
+    ENCODER,
     UNCHANGED_ENCODER,
     Knowledge,
     encoder_contents,
     load_embedder,
     load_knowledge,
+    parse_tensors,
+    retrained_contents,
 )
+from prd_edge.progress import OnProgress
 from prd_edge.report import SessionReport, peak_memory_mb, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import PREPROCESS_GRAPH, Store, Version
+from prd_edge.training import Learned, TrainingSettings, TrainingTask, torch_is_installed, train
 
-MODES = ("imprint",)
+MODES = ("prd", "imprint")
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,18 @@ class _Base:
     """What a session starts from."""
 
     commit: Callable[[StoreWriter], Version]  # the live version, or a new store's first one
+    spec: EncoderSpec
+    encoder_file: Callable[[], bytes]
     embedder: Embedder
     knowledge: Knowledge
+
+
+class _Outcome(NamedTuple):
+    base: _Base
+    contents: dict[str, bytes | None]  # of the encoder
+    spec: EncoderSpec
+    knowledge: Knowledge
+    report: SessionReport
 
 
 def create_store(
@@ -68,43 +86,76 @@ def learn_session(
     data: str | os.PathLike[str] | Iterable[tuple[object, str]],
     *,
     new_store: StoreConfig,
-    threads: int | None,
-    mode: str,
-    holdout: float,
+    mode: str | None,
+    settings: TrainingSettings,
     dry_run: bool,
     on_progress: OnProgress | None,
     cancel: Event | None,
 ) -> SessionReport:
-    if mode not in MODES:
+    """`mode` None is training where torch is installed, imprinting where it is not."""
+    if mode is not None and mode not in MODES:
         raise InvalidInputError(f"no mode named {mode!r}; choose one of {', '.join(MODES)}")
-    if not 0.0 <= holdout < 1.0:
-        raise InvalidInputError(f"holdout is {holdout}; it must be at least 0 and below 1")
     started = time.perf_counter()
     session = Session.open(data)
+    trains = mode == "prd" or (mode is None and torch_is_installed())
 
-    def learn() -> tuple[_Base, Knowledge, SessionReport]:
+    def learn() -> _Outcome:
+        threads = settings.threads
         base = _live_base(store, threads) if store.exists() else _new_base(new_store, threads)
-        found = harvest(session, base.embedder, on_progress=on_progress, cancel=cancel)
-        known = base.knowledge
-        learned = imprint(known.bank, known.readout, found, holdout=holdout)
-        new = Knowledge(learned.bank, learned.readout)
-        return base, new, _report(known, found, learned, new, mode, started)
+        task = TrainingTask(
+            session=session,
+            spec=base.spec,
+            weights=lambda: parse_tensors(base.encoder_file()),
+            embedder=base.embedder,
+            known=base.knowledge,
+            started=started,
+            checkpoints=None if dry_run else CheckpointFile(store.checkpoint),
+            on_progress=on_progress or (lambda _: None),
+            cancel=cancel or Event(),
+        )
+        learned = train(task, settings) if trains else _imprinted(task, settings)
+        return _outcome(base, learned, settings.holdout)
 
     if dry_run:
-        return learn()[2]
+        return _timed(learn().report, started)
     with writing(store) as writer:
-        base, knowledge, report = learn()
-        parent = base.commit(writer)
-        version = _commit(writer, parent, knowledge, "learn-session", report.metrics())
+        outcome = learn()
+        parent = outcome.base.commit(writer)
+        version = _commit(
+            writer,
+            parent,
+            outcome.knowledge,
+            "learn-session",
+            encoder=outcome.contents,
+            spec=outcome.spec,
+            metrics=_timed(outcome.report, started).metrics(),
+        )
         removed = _tidy(writer, version)
-    return replace(
-        report,
-        parent=parent.name,
-        version=version.name,
-        removed_versions=removed,
-        seconds=time.perf_counter() - started,
-        peak_memory_mb=peak_memory_mb(),
+    report = replace(
+        outcome.report, parent=parent.name, version=version.name, removed_versions=removed
     )
+    return _timed(report, started)
+
+
+def _imprinted(task: TrainingTask, settings: TrainingSettings) -> Learned:
+    found = harvest(task.session, task.embedder, on_progress=task.on_progress, cancel=task.cancel)
+    known = task.known
+    temperature = relative_temperature(known.bank, known.readout)
+    imprinted = imprint(known.bank, temperature, found, holdout=settings.holdout)
+    return Learned(found, imprinted, drift(known.bank, imprinted.bank))
+
+
+def _outcome(base: _Base, learned: Learned, holdout: float) -> _Outcome:
+    new = Knowledge(learned.imprinted.bank, learned.imprinted.readout)
+    report = _report(base.knowledge, learned, new, holdout)
+    if learned.encoder is None:
+        return _Outcome(base, UNCHANGED_ENCODER, base.spec, new, report)
+    contents = retrained_contents(learned.encoder, base.encoder_file())
+    return _Outcome(base, contents, learned.encoder.spec, new, report)
+
+
+def _timed(report: SessionReport, started: float) -> SessionReport:
+    return replace(report, seconds=time.perf_counter() - started, peak_memory_mb=peak_memory_mb())
 
 
 def edit_classes(
@@ -132,16 +183,24 @@ def _tidy(writer: StoreWriter, version: Version) -> tuple[str, ...]:
 
 def _live_base(store: Store, threads: int | None) -> _Base:
     live = store.live()
-    return _Base(lambda _: live, load_embedder(live, threads), load_knowledge(live))
+    return _Base(
+        commit=lambda _: live,
+        spec=live.manifest.encoder,
+        encoder_file=lambda: live.read(ENCODER),
+        embedder=load_embedder(live, threads),
+        knowledge=load_knowledge(live),
+    )
 
 
 def _new_base(config: StoreConfig, threads: int | None) -> _Base:
     encoder = _build(config)
     contents = encoder_contents(encoder)
     return _Base(
-        lambda writer: _commit_first(writer, config, encoder, contents),
-        Embedder(contents[PREPROCESS_GRAPH], lambda: encoder.graph, threads=threads),
-        Knowledge.none(encoder.spec.dimensions),
+        commit=lambda writer: _commit_first(writer, config, encoder, contents),
+        spec=encoder.spec,
+        encoder_file=lambda: contents[ENCODER],
+        embedder=Embedder(contents[PREPROCESS_GRAPH], lambda: encoder.graph, threads=threads),
+        knowledge=Knowledge.none(encoder.spec.dimensions),
     )
 
 
@@ -170,43 +229,41 @@ def _commit(
     parent: Version,
     knowledge: Knowledge,
     action: str,
+    *,
+    encoder: Mapping[str, bytes | None] = UNCHANGED_ENCODER,
+    spec: EncoderSpec | None = None,
     metrics: dict[str, object] | None = None,
 ) -> Version:
     return writer.commit(
-        {**UNCHANGED_ENCODER, **knowledge.contents()},
+        {**encoder, **knowledge.contents()},
         parent=parent,
         action=action,
         config=parent.manifest.config,
-        encoder=parent.manifest.encoder,
+        encoder=spec or parent.manifest.encoder,
         classes=knowledge.classes(),
         metrics=metrics or {},
     )
 
 
-def _report(
-    known: Knowledge,
-    found: Harvest,
-    learned: Imprinted,
-    new: Knowledge,
-    mode: str,
-    started: float,
-) -> SessionReport:
+def _report(known: Knowledge, learned: Learned, new: Knowledge, holdout: float) -> SessionReport:
+    found = learned.found
     counts = found.counts()
     before = known.classes()
     added = {label: n for label, n in counts.items() if label not in before}
     return SessionReport(
-        mode=mode,
+        mode="imprint" if learned.encoder is None else "prd",
         parent=None,
         added=added,
         updated={label: n for label, n in counts.items() if label in before},
         images_used=len(found.labels),
         skipped=found.skipped,
         duplicates=found.duplicates,
-        holdout_images=learned.holdout_images,
-        holdout_accuracy=learned.holdout_accuracy,
-        holdout_accuracy_before=learned.holdout_accuracy_before,
+        holdout_images=learned.imprinted.holdout_images,
+        holdout_accuracy=learned.imprinted.holdout_accuracy,
+        holdout_accuracy_before=accuracy_before(known.readout, found, holdout),
         drift=learned.drift,
-        seconds=time.perf_counter() - started,
-        peak_memory_mb=peak_memory_mb(),
+        training=learned.training,
+        seconds=0.0,
+        peak_memory_mb=0.0,
         warnings=session_warnings(added, new.classes()),
     )

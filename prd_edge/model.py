@@ -76,6 +76,23 @@ def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes]:
     }
 
 
+def retrained_contents(encoder: BuiltEncoder, snapshot: bytes) -> dict[str, bytes | None]:
+    """A trained encoder, beside the one it was distilled from; the preprocessing stays."""
+    return {
+        PREPROCESS_GRAPH: None,
+        ENCODER_GRAPH: encoder.graph,
+        ENCODER: _bytes(encoder.weights),
+        SNAPSHOT: snapshot,
+    }
+
+
+def parse_tensors(data: bytes, file: str = ENCODER) -> Mapping[str, NDArray[np.generic]]:
+    try:
+        return load(data)
+    except SafetensorError as error:
+        raise StoreCorruptError(f"{file}: {error}") from error
+
+
 def load_embedder(
     version: Version,
     threads: int | None = None,
@@ -130,7 +147,4 @@ def _bytes(tensors: Mapping[str, NDArray[np.generic]]) -> bytes:
 
 
 def _tensors(version: Version, file: str) -> Mapping[str, NDArray[np.generic]]:
-    try:
-        return load(version.read(file))
-    except SafetensorError as error:
-        raise StoreCorruptError(f"{version.path / file}: {error}") from error
+    return parse_tensors(version.read(file), str(version.path / file))

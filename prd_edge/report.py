@@ -9,10 +9,32 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prd_edge.drift import Drift
+from prd_edge.progress import Losses
 from prd_edge.session import Skipped
 
 # Below this a prototype says much about the single images behind it, and little about the class.
 FEW_IMAGES = 5
+
+
+@dataclass(frozen=True)
+class TrainingFigures:
+    """Of a session that trained the encoder, or tried to."""
+
+    recipe: str
+    train_from: str
+    seed: int
+    threads: int
+    epochs: int  # that were planned
+    batch_size: int
+    views: int  # random views kept of each image; 0 where they were made anew for every step
+    steps: int  # that were made
+    steps_planned: int
+    losses: Losses | None  # of the last step
+    resumed_after: int  # epochs taken over from an interrupted run
+    imprint_accuracy: float | None  # what imprinting reaches on the same hold-out
+    kept: bool  # False: the session was imprinted instead, and the note says why
+    note: str | None
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,8 @@ class SessionReport:
     holdout_images: int
     holdout_accuracy: float | None
     holdout_accuracy_before: float | None
-    drift: Mapping[str, float]  # 1 − cos of each known prototype that moved
+    drift: Mapping[str, Drift]  # of every prototype that was known before
+    training: TrainingFigures | None
     seconds: float
     peak_memory_mb: float
     warnings: tuple[str, ...]
@@ -35,7 +58,8 @@ class SessionReport:
     removed_versions: tuple[str, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
-        return {"schema": 1, **asdict(self)}
+        drift = {label: own._asdict() for label, own in self.drift.items()}
+        return {"schema": 1, **asdict(self), "drift": drift, "training": _plain(self.training)}
 
     def metrics(self) -> dict[str, Any]:
         """The part that a version keeps: figures, and no names of files."""
@@ -49,10 +73,18 @@ class SessionReport:
             "holdout_images": self.holdout_images,
             "holdout_accuracy": self.holdout_accuracy,
             "holdout_accuracy_before": self.holdout_accuracy_before,
-            "drift": dict(self.drift),
+            "drift": {label: own._asdict() for label, own in self.drift.items()},
+            "training": _plain(self.training),
             "seconds": round(self.seconds, 3),
             "peak_memory_mb": round(self.peak_memory_mb, 1),
         }
+
+
+def _plain(training: TrainingFigures | None) -> dict[str, Any] | None:
+    if training is None:
+        return None
+    losses = training.losses._asdict() if training.losses else None
+    return {**asdict(training), "losses": losses}
 
 
 def session_warnings(added: Mapping[str, int], classes: Mapping[str, int]) -> tuple[str, ...]:
@@ -70,11 +102,21 @@ def session_warnings(added: Mapping[str, int], classes: Mapping[str, int]) -> tu
     return tuple(warnings)
 
 
+def memory_mb() -> float:
+    """What this process takes up now."""
+    return _from_status("VmRSS")
+
+
 def peak_memory_mb() -> float:
+    """The most it has taken up since it began."""
+    return _from_status("VmHWM")
+
+
+def _from_status(field: str) -> float:
     try:
         # Unlike getrusage this does not count the memory of the process that started us.
         status = Path("/proc/self/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) / 1024
+        return int(status.split(f"{field}:")[1].split()[0]) / 1024
     except (OSError, IndexError):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from threading import Event
 
     from prd_edge.config import StoreConfig
-    from prd_edge.harvest import OnProgress
     from prd_edge.manifest import Manifest
     from prd_edge.predictor import Prediction, Predictor
+    from prd_edge.progress import OnProgress
     from prd_edge.report import SessionReport
     from prd_edge.store import Version
 
@@ -135,7 +135,13 @@ class Runtime:
         self,
         data: str | os.PathLike[str] | Iterable[tuple[object, str]],
         *,
-        mode: str = "imprint",
+        mode: str | None = None,
+        recipe: str | None = None,
+        train_from: str | None = None,
+        epochs: int | None = None,
+        seed: int | None = None,
+        max_seconds: float | None = None,
+        max_memory: float | None = None,
         holdout: float = 0.2,
         dry_run: bool = False,
         on_progress: OnProgress | None = None,
@@ -143,19 +149,31 @@ class Runtime:
     ) -> SessionReport:
         """Learn a folder (one sub-folder a class) or an iterable of (image, label).
 
-        When this returns the new version is live; on any error the old one still is. A share
-        `holdout` of the images measures accuracy before it is learned as well. `dry_run` does
-        everything but the commit; setting `cancel` stops the work with `Cancelled`.
+        When this returns the new version is live; on any error the old one still is. Mode `prd`
+        trains the encoder's last stages, and is the default where torch is installed; `imprint`
+        leaves the encoder as it is. A share `holdout` of the images is not trained on: it decides
+        whether the training is kept. Two runs with one `seed` give the same bytes. `max_seconds`
+        and `max_memory` (MB) bound the whole session. `dry_run` does everything but the commit;
+        setting `cancel` stops the work with `Cancelled`.
         """
         from prd_edge.learning import learn_session
+        from prd_edge.training import TrainingSettings
 
         report = learn_session(
             self.store,
             data,
             new_store=self._new_store_config(),
-            threads=self._threads,
             mode=mode,
-            holdout=holdout,
+            settings=TrainingSettings(
+                recipe=recipe,
+                train_from=train_from,
+                epochs=epochs,
+                seed=seed,
+                threads=self._threads,
+                max_seconds=max_seconds,
+                max_memory_mb=max_memory,
+                holdout=holdout,
+            ),
             dry_run=dry_run,
             on_progress=on_progress,
             cancel=cancel,

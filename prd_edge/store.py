@@ -82,6 +82,7 @@ class Store:
         self.path = Path(path)
         self.versions = self.path / "versions"
         self.current = self.path / "CURRENT"
+        self.checkpoint = self.path / "checkpoint"  # of a session that was cut off
 
     def exists(self) -> bool:
         return self.pointer() is not None or bool(self.complete_names())

@@ -36,13 +36,22 @@ def write_session(root: Path, *, images: int = 6, start: int = 0, classes: objec
     return root
 
 
+@pytest.fixture(autouse=True)
+def lean_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a device without torch: learning is imprinting unless a test asks for more."""
+    monkeypatch.setenv("PRD_EDGE_MODE", "imprint")
+    monkeypatch.setattr("prd_edge.learning.torch_is_installed", lambda: False)
+
+
 @pytest.fixture(scope="session")
 def taught_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with two sessions behind it: versions 1 (empty), 2 (two classes) and 3 (three)."""
     folder = tmp_path_factory.mktemp("taught")
     runtime = Runtime.open(folder / "store", config=TINY)
-    runtime.learn_session(write_session(folder / "one", classes=("blue", "green")))
-    runtime.learn_session(write_session(folder / "two", start=6, classes=("green", "red")))
+    runtime.learn_session(write_session(folder / "one", classes=("blue", "green")), mode="imprint")
+    runtime.learn_session(
+        write_session(folder / "two", start=6, classes=("green", "red")), mode="imprint"
+    )
     return folder / "store"
 
 

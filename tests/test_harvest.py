@@ -181,6 +181,7 @@ def harvested(labels: list[str], digests: list[int]) -> Harvest:
         digests=tuple(digest.to_bytes(4, "big") for digest in digests),
         skipped=(),
         duplicates=0,
+        rows=np.arange(len(labels)),
     )
 
 

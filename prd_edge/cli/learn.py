@@ -14,17 +14,21 @@ from prd_edge.cli.options import (
     percent,
     print_json,
     print_pairs,
+    print_table,
     say,
     store_option,
     threads_option,
 )
 
 if TYPE_CHECKING:
-    from prd_edge.harvest import OnProgress
+    from prd_edge.drift import Drift
+    from prd_edge.progress import Estimate, Losses, OnProgress, Progress
     from prd_edge.report import SessionReport
 
 _SKIPPED_SHOWN = 20
 _CLASSES_SHOWN = 8
+_DRIFT_SHOWN = 20
+_VISIBLE_DRIFT = 5e-5
 
 
 @click.command()
@@ -32,17 +36,36 @@ _CLASSES_SHOWN = 8
 @store_option
 @click.option(
     "--mode",
-    type=click.Choice(["imprint"]),
-    default="imprint",
-    show_default=True,
-    help="imprint: closed form, exact, in seconds; the encoder stays as it is.",
+    type=click.Choice(["prd", "imprint"]),
+    envvar="PRD_EDGE_MODE",
+    help="prd: train the encoder's last stages (the default where torch is installed). "
+    "imprint: leave it as it is; closed form, in seconds.",
+)
+@click.option("--recipe", help="How to train: edge (default) or paper.")
+@click.option("--epochs", type=click.IntRange(1), help="Passes over the images.")
+@click.option("--train-from", metavar="STAGE", help="First stage of the encoder to train.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32),
+    help="Two runs with one seed and the same number of threads give the same bytes.",
+)
+@click.option(
+    "--max-seconds",
+    type=click.FloatRange(1),
+    help="Be done within this time, with what has been learned by then.",
+)
+@click.option(
+    "--max-memory",
+    type=click.FloatRange(100),
+    metavar="MB",
+    help="Keep the whole process within this.",
 )
 @click.option(
     "--holdout",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
-    help="Share of the session used to measure accuracy before it is learned as well.",
+    help="Share of the images that is not trained on, and decides whether training is kept.",
 )
 @click.option("--dry-run", is_flag=True, help="Do everything but change the store.")
 @threads_option
@@ -50,7 +73,13 @@ _CLASSES_SHOWN = 8
 def learn_session(
     data: Path,
     store: Path,
-    mode: str,
+    mode: str | None,
+    recipe: str | None,
+    epochs: int | None,
+    train_from: str | None,
+    seed: int | None,
+    max_seconds: float | None,
+    max_memory: float | None,
     holdout: float,
     dry_run: bool,
     threads: int | None,
@@ -59,14 +88,25 @@ def learn_session(
     """Learn the images in DATA, a folder with one sub-folder a class.
 
     Classes already known are updated, new ones are added. No image is kept. The store is made
-    on first use. If anything goes wrong the store stays as it was.
+    on first use. If anything goes wrong the store stays as it was; run the same command again to
+    go on with a training that was cut off.
     """
     from prd_edge.runtime import Runtime
 
     runtime = Runtime.open(store, threads=threads)
-    with _progress_bar() as on_progress:
+    with _progress_shown() as on_progress:
         report = runtime.learn_session(
-            data, mode=mode, holdout=holdout, dry_run=dry_run, on_progress=on_progress
+            data,
+            mode=mode,
+            recipe=recipe,
+            epochs=epochs,
+            train_from=train_from,
+            seed=seed,
+            max_seconds=max_seconds,
+            max_memory=max_memory,
+            holdout=holdout,
+            dry_run=dry_run,
+            on_progress=on_progress,
         )
     if as_json:
         print_json(report.as_dict())
@@ -75,23 +115,50 @@ def learn_session(
 
 
 @contextmanager
-def _progress_bar() -> Iterator[OnProgress | None]:
+def _progress_shown() -> Iterator[OnProgress]:
+    """The estimate as a line; on a terminal, a bar for the rest."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield None
+        yield lambda step: say(_estimate(step.estimate)) if step.estimate else None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading images", total=None)
-        yield lambda step: bar.update(
-            task, description=step.stage, completed=step.done, total=step.total
-        )
+
+        def show(step: Progress) -> None:
+            if step.estimate:
+                bar.console.print(_estimate(step.estimate), highlight=False, markup=False)
+            else:
+                what = f"{step.stage}{_losses(step.losses)}"
+                bar.update(task, description=what, completed=step.done, total=step.total)
+
+        yield show
+
+
+def _estimate(estimate: Estimate) -> str:
+    views = f"{estimate.views} views each" if estimate.views else "views made anew for every step"
+    return (
+        f"estimate: {estimate.seconds:.0f} s and {estimate.memory_mb:.0f} MB "
+        f"({estimate.images} images, {views}, {estimate.epochs} epochs, "
+        f"{estimate.threads} {'thread' if estimate.threads == 1 else 'threads'})"
+    )
+
+
+def _losses(losses: Losses | None) -> str:
+    """The paper's names: contrastive, prototype tightness, relation distillation."""
+    if losses is None:
+        return ""
+    return (
+        f" · L_sc {losses.contrastive:.2f}  L_p {losses.tightness:.2f}  L_d {losses.relation:.3f}"
+    )
 
 
 def _print_report(report: SessionReport) -> None:
     for warning in report.warnings:
         say(f"warning: {warning}")
+    if report.training and report.training.note:
+        say(f"note: {report.training.note}")
     for skipped in report.skipped[:_SKIPPED_SHOWN]:
         say(f"skipped {skipped.name}: {skipped.reason}")
     if len(report.skipped) > _SKIPPED_SHOWN:
@@ -102,14 +169,16 @@ def _print_report(report: SessionReport) -> None:
         ("classes updated", _classes(report.updated)),
         ("images used", str(report.images_used)),
         ("images skipped", f"{len(report.skipped)}, and {report.duplicates} duplicates"),
+        ("learned by", _learned_by(report)),
     ]
     if report.holdout_accuracy is not None:
         before = percent(report.holdout_accuracy_before)
         after = percent(report.holdout_accuracy)
-        lines.append((f"hold-out ({report.holdout_images} images)", f"{before} → {after}"))
-    if report.drift:
-        label, drift = max(report.drift.items(), key=lambda entry: entry[1])
-        lines.append(("largest drift", f"{drift:.4f} ({label})"))
+        floor = report.training.imprint_accuracy if report.training else None
+        compared = f" (imprinting: {percent(floor)})" if floor is not None else ""
+        lines.append(
+            (f"hold-out ({report.holdout_images} images)", f"{before} → {after}{compared}")
+        )
     lines += [
         ("time", f"{report.seconds:.1f} s"),
         ("peak memory", f"{report.peak_memory_mb:.0f} MB"),
@@ -118,6 +187,45 @@ def _print_report(report: SessionReport) -> None:
     if report.removed_versions:
         lines.append(("old versions removed", ", ".join(report.removed_versions)))
     print_pairs(lines)
+    _print_drift(report.drift)
+
+
+def _learned_by(report: SessionReport) -> str:
+    training = report.training
+    if training is None or not training.kept:
+        return "imprinting"
+    resumed = f", resumed after epoch {training.resumed_after}" if training.resumed_after else ""
+    return (
+        f"training, recipe {training.recipe}, from {training.train_from}: "
+        f"{training.steps} of {training.steps_planned} steps{resumed}"
+    )
+
+
+def _print_drift(drift: Mapping[str, Drift]) -> None:
+    """Of every class known before, those that moved most first."""
+    moved = sorted(drift.items(), key=lambda entry: -entry[1].distance)
+    moved = [(label, own) for label, own in moved if _has_changed(own)]
+    if drift and not moved:
+        click.echo(f"no prototype of the {len(drift)} known classes moved")
+    if not moved:
+        return
+    click.echo()
+    print_table(
+        ("known class", "moved", "nearest class"),
+        [(label, f"{own.distance:.4f}", _neighbours(own)) for label, own in moved[:_DRIFT_SHOWN]],
+    )
+    if len(moved) > _DRIFT_SHOWN:
+        click.echo(f"… and {len(moved) - _DRIFT_SHOWN} more that moved less; --json has them all")
+
+
+def _has_changed(drift: Drift) -> bool:
+    return drift.distance >= _VISIBLE_DRIFT or drift.nearest_before != drift.nearest_after
+
+
+def _neighbours(drift: Drift) -> str:
+    if drift.nearest_before == drift.nearest_after:
+        return drift.nearest_after or "none"
+    return f"{drift.nearest_before or 'none'} → {drift.nearest_after or 'none'}"
 
 
 def _classes(counts: Mapping[str, int]) -> str:

@@ -29,6 +29,7 @@ class EncoderSpec(NamedTuple):
     image_size: int
     parts: tuple[int, ...]  # widths of the unit-length parts that make up an embedding
     licence: str
+    adapted_from: str | None = None  # the stage from which a second, trained copy runs beside it
 
     @property
     def dimensions(self) -> int:

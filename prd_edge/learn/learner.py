@@ -8,9 +8,10 @@ that comes back is in both. The learner works on tensors alone and never touches
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple, Protocol
+from math import isfinite, sqrt
+from typing import NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -23,13 +24,15 @@ from prd_edge.learn.losses import (
     supervised_contrastive,
 )
 from prd_edge.learn.recipes import Recipe
+from prd_edge.progress import Losses
 
 
 class Views(NamedTuple):
     """Two random views of each sample of a mini-batch, the second ones after the first."""
 
-    inputs: Any  # of 2B views, whatever the trainable part of the encoder takes
+    inputs: Tensor  # of 2B views, whatever the trainable part of the encoder takes
     classes: Tensor  # (2B,), rows of the prototypes
+    snapshot: Tensor | None = None  # (2B, D): what the frozen teacher says, where it is known
 
 
 class SessionData(Protocol):
@@ -38,12 +41,6 @@ class SessionData(Protocol):
     def __len__(self) -> int: ...
 
     def views(self, samples: Tensor, generator: Generator) -> Views: ...
-
-
-class Losses(NamedTuple):
-    contrastive: float
-    tightness: float
-    relation: float
 
 
 class Step(NamedTuple):
@@ -55,6 +52,18 @@ class Step(NamedTuple):
     losses: Losses
 
 
+class Checkpoint(NamedTuple):
+    """All that the epochs to come depend on. Nothing in it belongs to a single sample."""
+
+    epochs: int  # that are finished
+    tensors: Mapping[str, Tensor]
+
+
+class Learned(NamedTuple):
+    prototypes: Tensor  # (C, D)
+    steps: int  # that were made, of all in this session
+
+
 def learn_session(
     encoder: nn.Module,
     prototypes: Tensor,
@@ -63,60 +72,125 @@ def learn_session(
     recipe: Recipe,
     *,
     seed: int,
-    on_step: Callable[[Step], object] = lambda _: None,
-) -> Tensor:
-    """Train `encoder` in place and return the new prototypes.
+    start: Checkpoint | None = None,
+    on_step: Callable[[Step], bool | None] = lambda _: None,
+    on_epoch: Callable[[Checkpoint], object] = lambda _: None,
+) -> Learned:
+    """Train `encoder` in place.
 
     `prototypes` (C, D): the first `known` rows are those of the old classes, the others may hold
-    anything; they start from random directions.
+    anything; they start from random directions. `on_step` ends the session by returning True.
+    Begun at a checkpoint, a session ends as it would have ended without the interruption.
     """
-    generator = torch.Generator().manual_seed(seed)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        head = ProjectionHead(prototypes.shape[1], *recipe.projection)
-    teacher = deepcopy(encoder).eval().requires_grad_(False)
-    old_prototypes = prototypes[:known].clone()
-    fresh = torch.randn(len(prototypes) - known, prototypes.shape[1], generator=generator)
-    learned = torch.cat([old_prototypes, F.normalize(fresh, dim=1)]).requires_grad_()
-    optimiser = torch.optim.SGD(
-        [*(p for p in encoder.parameters() if p.requires_grad), *head.parameters(), learned],
-        lr=recipe.learning_rate,
-        momentum=recipe.momentum,
-    )
-    steps = recipe.epochs * _batches_an_epoch(len(data), recipe.batch_size)
+    training = _Training(encoder, prototypes, known, recipe, seed)
+    if start is not None:
+        training.restore(start)
+    batches = batches_an_epoch(len(data), recipe.batch_size)
+    steps = recipe.epochs * batches
+    step = (start.epochs if start else 0) * batches
     encoder.train()
-    for step, samples in enumerate(_mini_batches(len(data), recipe, generator), start=1):
-        views = data.views(samples, generator)
-        features = encoder(views.inputs)  # (2B, D)
-        contrastive = supervised_contrastive(
-            head(features), views.classes, temperature=recipe.temperature
+    try:
+        for epoch in range(start.epochs if start else 0, recipe.epochs):
+            generator = torch.Generator().manual_seed(_epoch_seed(seed, epoch))
+            for samples in _mini_batches(len(data), batches, generator):
+                losses = training.step(data.views(samples, generator))
+                step += 1
+                if not all(map(isfinite, losses)):
+                    raise GuardRefusedError(f"training gave {losses} at step {step}")
+                if on_step(Step(epoch + 1, step, steps, losses)):
+                    return Learned(training.learned.detach(), step)
+            on_epoch(training.checkpoint(epoch + 1))
+    finally:
+        encoder.eval()
+    return Learned(training.learned.detach(), step)
+
+
+def one_step(encoder: nn.Module, views: Views, recipe: Recipe) -> None:
+    """A single step on classes that are all new, to see what it costs."""
+    encoder.train()
+    with torch.no_grad():
+        features = encoder(views.inputs[:1]).shape[1]
+    prototypes = torch.zeros(int(views.classes.max()) + 1, features)
+    _Training(encoder, prototypes, known=0, recipe=recipe, seed=0).step(views)
+
+
+class _Training:
+    """The parameters, and one step on them."""
+
+    def __init__(
+        self, encoder: nn.Module, prototypes: Tensor, known: int, recipe: Recipe, seed: int
+    ) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.head = ProjectionHead(prototypes.shape[1], *recipe.projection)
+        self.encoder = encoder
+        self.recipe = recipe
+        self.known = known
+        self.old_prototypes = prototypes[:known].clone()
+        self.teacher = deepcopy(encoder).eval().requires_grad_(False)
+        fresh = torch.randn(len(prototypes) - known, prototypes.shape[1], generator=generator)
+        self.learned = torch.cat([self.old_prototypes, F.normalize(fresh, dim=1)]).requires_grad_()
+        self.optimiser = torch.optim.SGD(
+            [
+                *(p for p in encoder.parameters() if p.requires_grad),
+                *self.head.parameters(),
+                self.learned,
+            ],
+            lr=recipe.learning_rate,
+            momentum=recipe.momentum,
         )
-        tightness = prototype_tightness(learned, features, views.classes)
+
+    def step(self, views: Views) -> Losses:
+        recipe = self.recipe
+        features = self.encoder(views.inputs)  # (2B, D)
+        contrastive = supervised_contrastive(
+            self.head(features), views.classes, temperature=recipe.temperature
+        )
+        tightness = prototype_tightness(self.learned, features, views.classes)
         relation = features.new_zeros(())
-        if known and recipe.beta:
-            with torch.no_grad():
-                teacher_features = teacher(views.inputs)
+        if self.known and recipe.beta:
             relation = relation_distillation(
-                learned[:known],
+                self.learned[: self.known],
                 features,
-                old_prototypes,
-                teacher_features,
+                self.old_prototypes,
+                self._snapshot(views),
                 axis=recipe.axis,
                 direction=recipe.direction,
                 reduction=recipe.reduction,
                 temperature=recipe.temperature,
             )
         loss = contrastive + recipe.alpha * tightness + recipe.beta * relation
-        optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        optimiser.step()
-        losses = Losses(contrastive.item(), tightness.item(), relation.item())
-        if not all(map(_is_finite, losses)):
-            raise GuardRefusedError(f"training gave {losses} at step {step}; nothing was changed")
-        epoch = 1 + (step - 1) * recipe.epochs // steps
-        on_step(Step(epoch, step, steps, losses))
-    encoder.eval()
-    return learned.detach()
+        self.optimiser.step()
+        return Losses(contrastive.item(), tightness.item(), relation.item())
+
+    @torch.no_grad()
+    def _snapshot(self, views: Views) -> Tensor:
+        return self.teacher(views.inputs) if views.snapshot is None else views.snapshot
+
+    def checkpoint(self, epochs: int) -> Checkpoint:
+        return Checkpoint(epochs, {name: t.detach().clone() for name, t in self._tensors().items()})
+
+    @torch.no_grad()
+    def restore(self, checkpoint: Checkpoint) -> None:
+        for parameter in self._parameters():  # makes the places that the momentum is copied to
+            self.optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+        for name, tensor in self._tensors().items():
+            tensor.copy_(checkpoint.tensors[name])
+
+    def _parameters(self) -> list[Tensor]:
+        return list(self.optimiser.param_groups[0]["params"])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        momentum = [self.optimiser.state[p].get("momentum_buffer") for p in self._parameters()]
+        return {
+            **{f"encoder.{name}": tensor for name, tensor in self.encoder.state_dict().items()},
+            **{f"head.{name}": tensor for name, tensor in self.head.state_dict().items()},
+            **{f"momentum.{i}": tensor for i, tensor in enumerate(momentum) if tensor is not None},
+            "prototypes": self.learned,
+        }
 
 
 class ProjectionHead(nn.Sequential):
@@ -124,18 +198,22 @@ class ProjectionHead(nn.Sequential):
 
     def __init__(self, features: int, hidden: int, projected: int) -> None:
         super().__init__(nn.Linear(features, hidden), nn.ReLU(), nn.Linear(hidden, projected))
+        self.scale = sqrt(features)
+
+    def forward(self, features: Tensor) -> Tensor:
+        # Features of unit length would drown in the biases of layers made for unit variance.
+        return super().forward(self.scale * features)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def _batches_an_epoch(samples: int, batch_size: int) -> int:
+def batches_an_epoch(samples: int, batch_size: int) -> int:
     return max(1, round(samples / batch_size))
 
 
-def _mini_batches(samples: int, recipe: Recipe, generator: Generator) -> Iterator[Tensor]:
-    """Every sample once an epoch, in batches of nearly equal size."""
-    for _ in range(recipe.epochs):
-        order = torch.randperm(samples, generator=generator)
-        yield from order.tensor_split(_batches_an_epoch(samples, recipe.batch_size))
+def _mini_batches(samples: int, batches: int, generator: Generator) -> Iterator[Tensor]:
+    """Every sample once, in batches of nearly equal size."""
+    yield from torch.randperm(samples, generator=generator).tensor_split(batches)
 
 
-def _is_finite(value: float) -> bool:
-    return value - value == 0.0
+def _epoch_seed(seed: int, epoch: int) -> int:
+    """Each epoch draws its own numbers, so that it can begin without those before it."""
+    return (seed * 1_000_003 + epoch + 1) % 2**63

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from prd_edge.errors import InvalidInputError
 from prd_edge.learn.losses.relation import Axis, Direction, Reduction
@@ -10,7 +11,8 @@ from prd_edge.learn.losses.relation import Axis, Direction, Reduction
 
 @dataclass(frozen=True)
 class Recipe:
-    """The weights and options of L = L_sc + α L_p + β L_d, and how it is minimised."""
+    """The weights and options of L = L_sc + α L_p + β L_d, how it is minimised, and what becomes
+    of the prototypes."""
 
     name: str
     alpha: float = 2.0
@@ -24,9 +26,18 @@ class Recipe:
     learning_rate: float = 0.01
     momentum: float = 0.9
     projection: tuple[int, int] = (512, 128)  # hidden and output width of the head g
+    views: int = 4  # random views of each image, where they are computed once
+    # gradient: prototypes are what the losses made of them, compared by cosine.
+    # closed_form: those of the session are class means, old ones follow by a linear map.
+    prototypes: Literal["gradient", "closed_form"] = "gradient"
+    anchored: bool = False  # train a copy of the tail, beside the frozen encoder
 
 
-RECIPES = {"paper": Recipe("paper")}
+RECIPES = {
+    "edge": Recipe("edge", prototypes="closed_form", anchored=True),
+    "paper": Recipe("paper"),
+}
+DEFAULT_RECIPE = "edge"
 
 
 def recipe_named(name: str) -> Recipe:

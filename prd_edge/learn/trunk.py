@@ -1,7 +1,7 @@
 """An encoder cut in two: a frozen trunk that onnxruntime runs once, a tail that torch trains.
 
-Training sees the trunk's outputs only. They are kept in memory, in half precision, for a few
-random views of each picture, and are gone when the session ends.
+One run gives what the tail learns from, and what the whole encoder said before it was trained:
+the picture's embedding, which for a random view is the answer of the frozen snapshot.
 """
 
 from __future__ import annotations
@@ -9,109 +9,47 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import onnxruntime
 import torch
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 
 from prd_edge.inference import open_graph
-from prd_edge.learn.encoders import StagedEncoder
-from prd_edge.learn.learner import Views
+from prd_edge.learn.encoders import Encoder
 from prd_edge.learn.onnx_writer import write_onnx
 
 
 class TrunkOutput(NamedTuple):
-    """What the tail needs of one view."""
-
     features: np.ndarray  # float16 (C, h, w)
-    early: np.ndarray  # float32 (E,), parts of the embedding pooled within the trunk
+    embedding: np.ndarray | None  # float32 (D,), where it was asked for
 
 
 class _TrunkModule(nn.Module):
-    def __init__(self, encoder: StagedEncoder, stop: str) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.stop = stop
-
-    def forward(self, images: Tensor) -> tuple[Tensor, ...]:
-        features, early = self.encoder.run(self.encoder.normalise(images), stop=self.stop)
-        return features, *early
-
-
-class Trunk:
-    """The stages before `stop`, in onnxruntime; safe to call from many threads."""
-
-    def __init__(self, encoder: StagedEncoder, stop: str) -> None:
-        module = _TrunkModule(encoder, stop).eval()
-        with torch.inference_mode():
-            features, *early = module(torch.zeros(1, 32, 32, 3, dtype=torch.uint8))
-        self._outputs = ["features", *(f"early_{i}" for i in range(len(early)))]
-        shapes = [["N", features.shape[1], "h", "w"], *(["N", part.shape[1]] for part in early)]
-        graph = write_onnx(module, dict(zip(self._outputs, shapes, strict=True)))
-        self._session = open_graph(graph, "the encoder's trunk", threads=1)
-
-    def __call__(self, square: np.ndarray) -> TrunkOutput:
-        """uint8 (1, S, S, 3)."""
-        features, *early = self._session.run(self._outputs, {"image": square})
-        empty = np.zeros(0, np.float32)
-        return TrunkOutput(
-            features[0].astype(np.float16), np.concatenate([empty, *(e[0] for e in early)])
-        )
-
-
-class TailInput(NamedTuple):
-    features: Tensor  # float16 (B, C, h, w)
-    early: Tensor  # (B, E)
-
-
-class Tail(nn.Module):
-    """The stages from `start` on: (B, C, h, w) and the early parts to embeddings (B, D).
-
-    Batch normalisation keeps the statistics it has: a session is too small to measure new ones.
-    """
-
-    def __init__(self, encoder: StagedEncoder, start: str) -> None:
+    def __init__(self, encoder: Encoder, start: str) -> None:
         super().__init__()
         self.encoder = encoder
         self.start = start
-        encoder.requires_grad_(False)
-        for _, modules in encoder.between(start):
-            for module in modules:
-                module.requires_grad_(True)
 
-    def train(self, mode: bool = True) -> Tail:
-        super().train(mode)
-        for module in self.modules():
-            if isinstance(module, nn.BatchNorm2d):
-                module.eval()
-        return self
-
-    def forward(self, inputs: TailInput) -> Tensor:
-        x = inputs.features.float().contiguous(memory_format=torch.channels_last)
-        _, late = self.encoder.run(x, start=self.start)
-        return torch.cat([inputs.early, *late], dim=1)
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        return self.encoder.cut(images, self.start)
 
 
-class CachedViews:
-    """A session as the tail learns from it: V views of each of N pictures, the first one plain."""
+class Trunk:
+    """The encoder as it is now, in onnxruntime; safe to call from many threads."""
 
-    def __init__(self, views: list[list[TrunkOutput]], classes: Tensor) -> None:
-        self.features = torch.from_numpy(
-            np.stack([np.stack([v.features for v in own]) for own in views])
-        )  # (N, V, C, h, w)
-        self.early = torch.from_numpy(np.stack([np.stack([v.early for v in own]) for own in views]))
-        self.classes = classes  # (N,)
+    def __init__(self, encoder: Encoder, start: str) -> None:
+        module = _TrunkModule(encoder, start).eval()
+        with torch.inference_mode():
+            features, embedding = module(torch.zeros(1, 32, 32, 3, dtype=torch.uint8))
+        shapes = {
+            "features": ["N", features.shape[1], "h", "w"],
+            "embedding": ["N", embedding.shape[1]],
+        }
+        self._session = open_graph(write_onnx(module, shapes), "the encoder's trunk", threads=1)
+        self._only_what_is_asked = onnxruntime.RunOptions()
+        self._only_what_is_asked.only_execute_path_to_fetches = True
 
-    def __len__(self) -> int:
-        return len(self.classes)
-
-    def views(self, samples: Tensor, generator: Generator) -> Views:
-        """Two different random views of each sample."""
-        random = self.features.shape[1] - 1
-        first = torch.randint(random, samples.shape, generator=generator)
-        step = torch.randint(1, max(random, 2), samples.shape, generator=generator)
-        chosen = 1 + torch.cat([first, (first + step) % random])
-        both = torch.cat([samples, samples])
-        inputs = TailInput(self.features[both, chosen], self.early[both, chosen])
-        return Views(inputs, self.classes[both])
-
-    def plain(self, samples: Tensor) -> TailInput:
-        return TailInput(self.features[samples, 0], self.early[samples, 0])
+    def __call__(self, square: np.ndarray, *, embedding: bool) -> TrunkOutput:
+        """uint8 (1, S, S, 3)."""
+        wanted = ["features", "embedding"] if embedding else ["features"]
+        found = self._session.run(wanted, {"image": square}, self._only_what_is_asked)
+        return TrunkOutput(found[0][0].astype(np.float16), found[1][0] if embedding else None)

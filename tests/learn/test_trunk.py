@@ -6,96 +6,110 @@ import numpy as np
 import pytest
 import torch
 
+from prd_edge.encoders import EncoderSpec
+from prd_edge.encoders.efficientnet_lite0 import EMBEDDING_PARTS
 from prd_edge.encoders.wheel_weights import read_wheel_weights
-from prd_edge.learn.encoders import StagedEncoder, load_module
-from prd_edge.learn.learner import learn_session
-from prd_edge.learn.recipes import Recipe
-from prd_edge.learn.trunk import CachedViews, Tail, TailInput, Trunk
-from prd_edge.learn.views import random_view
-from prd_edge.preprocess import Preprocessor, build_onnx
-from tests.conftest import COLOURS, picture
+from prd_edge.errors import InvalidInputError
+from prd_edge.learn.cut import Cut, cut
+from prd_edge.learn.encoders import AnchoredEncoder, load_stored, make_graph, module_weights
+from prd_edge.learn.learner import Views, one_step
+from prd_edge.learn.recipes import RECIPES, Recipe
+from prd_edge.learn.session_views import as_input
+from prd_edge.learn.trunk import Trunk
 
 SIZE = 32
-CUT = "block11"
+SPEC = EncoderSpec("efficientnet_lite0", SIZE, EMBEDDING_PARTS, "Apache-2.0")
+WIDTH = sum(EMBEDDING_PARTS)
+LATE = ("_blocks.11", "_blocks.12", "_blocks.13", "_blocks.14", "_blocks.15", "_conv_head", "_bn1")
 
 
-@pytest.fixture
-def encoder() -> StagedEncoder:
-    return load_module("efficientnet_lite0", read_wheel_weights())
+@pytest.fixture(params=["edge", "paper"])
+def made(request: pytest.FixtureRequest) -> Cut:
+    """Anchored, and trained in place."""
+    return cut(SPEC, read_wheel_weights(), RECIPES[request.param], None)
 
 
-@pytest.fixture(scope="module")
-def preprocess() -> Preprocessor:
-    return Preprocessor(build_onnx(SIZE))
+def squares(count: int = 4) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (count, SIZE, SIZE, 3), dtype=np.uint8)
 
 
-def cached(encoder: StagedEncoder, preprocess: Preprocessor, views: int = 4) -> CachedViews:
-    trunk = Trunk(encoder, CUT)
-    random = np.random.default_rng(0)
-    found = []
-    for colour in COLOURS.values():
-        for seed in range(5):
-            image = picture(colour, seed)
-            squares = [preprocess(image)]
-            squares += [random_view(image, preprocess, random) for _ in range(views - 1)]
-            found.append([trunk(square) for square in squares])
-    return CachedViews(found, torch.arange(3).repeat_interleave(5))
+def train_a_little(made: Cut) -> None:
+    features = torch.randn(8, 112, 2, 2)
+    recipe = Recipe("test", learning_rate=5.0)
+    one_step(made.tail, Views(as_input(features), torch.arange(2).repeat(4)), recipe)
+    made.encoder.eval()
 
 
-def test_trunk_and_tail_together_are_the_encoder(
-    encoder: StagedEncoder, preprocess: Preprocessor
-) -> None:
-    data = cached(encoder, preprocess)
-    images = np.concatenate([preprocess(picture(c, s)) for c in COLOURS.values() for s in range(5)])
+def test_trunk_and_tail_together_are_the_encoder(made: Cut) -> None:
+    trunk = Trunk(made.encoder, made.start)
+    train_a_little(made)
+    images = squares()
     with torch.inference_mode():
-        whole = encoder(torch.from_numpy(images))
-        halves = Tail(encoder, CUT).eval()(data.plain(torch.arange(15)))
-    np.testing.assert_allclose(halves, whole, atol=2e-3)  # features are kept in half precision
+        whole = made.encoder(torch.from_numpy(images))
+        before = [trunk(image[None], embedding=True) for image in images]
+        features = torch.from_numpy(np.stack([output.features for output in before]))
+        trained = made.tail.eval()(as_input(features))
+    halves = np.stack([output.embedding for output in before])
+    assert np.abs(halves[:, made.trained] - trained.numpy()).max() > 0.05  # it was trained
+    halves[:, made.trained] = trained
+    np.testing.assert_allclose(halves, whole, atol=5e-3)  # features are kept in half precision
 
 
-def test_only_the_tail_is_trained_and_statistics_stay(
-    encoder: StagedEncoder, preprocess: Preprocessor
-) -> None:
-    before = {name: tensor.clone() for name, tensor in encoder.state_dict().items()}
-    recipe = Recipe("test", epochs=2, batch_size=8, learning_rate=0.05)
-    data = cached(encoder, preprocess)
-    learn_session(Tail(encoder, CUT), torch.zeros(3, 1984), 0, data, recipe, seed=0)
-    changed = {
-        n for n, tensor in encoder.state_dict().items() if not torch.equal(tensor, before[n])
-    }
-    late = (
-        "_blocks.11",
-        "_blocks.12",
-        "_blocks.13",
-        "_blocks.14",
-        "_blocks.15",
-        "_conv_head",
-        "_bn1",
-    )
+def test_features_alone_are_the_same(made: Cut) -> None:
+    trunk = Trunk(made.encoder, made.start)
+    image = squares(1)
+    alone = trunk(image, embedding=False)
+    assert alone.embedding is None
+    np.testing.assert_array_equal(alone.features, trunk(image, embedding=True).features)
+
+
+def test_only_the_tail_is_trained_and_statistics_stay(made: Cut) -> None:
+    before = {name: tensor.clone() for name, tensor in made.encoder.state_dict().items()}
+    train_a_little(made)
+    after = made.encoder.state_dict()
+    changed = {name for name, tensor in after.items() if not torch.equal(tensor, before[name])}
+    trained = ("adapted.",) if isinstance(made.encoder, AnchoredEncoder) else LATE
     assert changed
-    assert all(name.startswith(late) for name in changed)
+    assert all(name.startswith(trained) for name in changed)
     assert not any("running" in name for name in changed)
 
 
-def test_two_different_random_views_of_each_sample(
-    encoder: StagedEncoder, preprocess: Preprocessor
-) -> None:
-    data = cached(encoder, preprocess)
-    samples = torch.arange(15)
-    views = data.views(samples, torch.Generator().manual_seed(0))
-    inputs: TailInput = views.inputs
-    assert torch.equal(views.classes, data.classes.repeat(2))
-    first, second = inputs.features[:15], inputs.features[15:]
-    plain = data.plain(samples).features
-    for a, b, c in zip(first, second, plain, strict=True):
-        assert not torch.equal(a, b)
-        assert not torch.equal(a, c)
+def test_an_anchored_encoder_begins_by_saying_its_last_parts_twice() -> None:
+    made = cut(SPEC, read_wheel_weights(), RECIPES["edge"], None)
+    assert (made.trained, made.copied) == (slice(WIDTH, WIDTH + 1792), slice(192, WIDTH))
+    with torch.inference_mode():
+        embedding = made.encoder(torch.from_numpy(squares()))
+    assert torch.equal(embedding[:, made.trained], embedding[:, made.copied])
 
 
-def test_random_views_are_drawn_from_the_generator_alone(preprocess: Preprocessor) -> None:
-    image = picture(COLOURS["red"], 1, size=(60, 90))
-    view = random_view(image, preprocess, np.random.default_rng(5))
-    assert (view.shape, view.dtype) == ((1, SIZE, SIZE, 3), np.uint8)
-    np.testing.assert_array_equal(view, random_view(image, preprocess, np.random.default_rng(5)))
-    assert (view != random_view(image, preprocess, np.random.default_rng(6))).any()
-    assert random_view(image[:1, :1], preprocess, np.random.default_rng(0)).shape == view.shape
+def test_what_the_anchor_says_never_changes() -> None:
+    made = cut(SPEC, read_wheel_weights(), RECIPES["edge"], None)
+    images = torch.from_numpy(squares())
+    with torch.inference_mode():
+        before = made.encoder(images)
+    train_a_little(made)
+    with torch.inference_mode():
+        after = made.encoder(images)
+    assert torch.equal(before[:, :WIDTH], after[:, :WIDTH])
+    assert not torch.allclose(before[:, WIDTH:], after[:, WIDTH:], atol=1e-3)
+
+
+def test_a_trained_encoder_comes_back_from_its_weights(made: Cut) -> None:
+    train_a_little(made)
+    spec = SPEC._replace(parts=made.encoder.part_widths(), adapted_from=made.spec_start)
+    again = cut(spec, module_weights(made.encoder), RECIPES["edge"], None)
+    loaded = load_stored(spec, module_weights(made.encoder))
+    assert make_graph(loaded, SIZE) == make_graph(made.encoder, SIZE)
+    if made.spec_start:  # trained further, not copied once more
+        assert (again.trained, again.copied) == (made.trained, None)
+
+
+def test_stages_that_cannot_be_trained_from_are_refused() -> None:
+    weights = read_wheel_weights()
+    with pytest.raises(InvalidInputError, match="no stage named 'block99'; choose one of stem, "):
+        cut(SPEC, weights, RECIPES["edge"], "block99")
+    anchored = cut(SPEC, weights, RECIPES["edge"], "block15")
+    assert anchored.trained == slice(WIDTH, WIDTH + 1600)
+    spec = SPEC._replace(parts=anchored.encoder.part_widths(), adapted_from="block15")
+    with pytest.raises(InvalidInputError, match="has been trained from 'block15'"):
+        cut(spec, module_weights(anchored.encoder), RECIPES["edge"], "block11")

@@ -11,9 +11,11 @@ from prd_edge.encoders.efficientnet_lite0 import build_onnx
 from prd_edge.encoders.wheel_weights import read_wheel_weights
 from prd_edge.errors import InvalidInputError
 from prd_edge.learn.encoders import resnet18_scratch, torchvision_nets
+from prd_edge.learn.encoders.anchored import AnchoredEncoder
 from prd_edge.learn.encoders.efficientnet_lite0 import EfficientNetLite0
 from prd_edge.learn.encoders.resnet18_scratch import ResNet18Scratch
 from prd_edge.learn.encoders.staged import StagedEncoder
+from prd_edge.learn.encoders.tail import Tail
 from prd_edge.learn.encoders.torchvision_nets import TorchvisionEncoder
 from prd_edge.learn.encoders.weights import (
     Weights,
@@ -25,7 +27,19 @@ from prd_edge.learn.encoders.weights import (
 from prd_edge.learn.onnx_writer import write_onnx
 from prd_edge.learn.parity import check_parity, parity_images
 
-__all__ = ["StagedEncoder", "build_torch_encoder", "load_module", "make_graph", "module_weights"]
+__all__ = [
+    "AnchoredEncoder",
+    "Encoder",
+    "StagedEncoder",
+    "Tail",
+    "build_torch_encoder",
+    "load_module",
+    "load_stored",
+    "make_graph",
+    "module_weights",
+]
+
+Encoder = StagedEncoder | AnchoredEncoder
 
 LITE0 = "efficientnet_lite0"
 SCRATCH = "resnet18_scratch"
@@ -59,9 +73,20 @@ def build_torch_encoder(
 
 
 def load_module(name: str, weights: Weights) -> StagedEncoder:
-    """The torch module of an encoder with the weights that a store keeps, in evaluation mode."""
+    """The torch module of an encoder with the given weights, in evaluation mode."""
     with torch.device("meta"):  # no memory and no random numbers for what is overwritten
         module = _without_weights(name, weights)
+    fill_module(module, weights)
+    return module.eval()
+
+
+def load_stored(spec: EncoderSpec, weights: Weights) -> Encoder:
+    """The torch module of a store's encoder, in evaluation mode."""
+    if spec.adapted_from is None:
+        return load_module(spec.name, weights)
+    anchor = {name.removeprefix("anchor."): array for name, array in weights.items()}
+    with torch.device("meta"):
+        module = AnchoredEncoder(_without_weights(spec.name, anchor), spec.adapted_from)
     fill_module(module, weights)
     return module.eval()
 
@@ -76,7 +101,7 @@ def _without_weights(name: str, weights: Weights) -> StagedEncoder:
     raise InvalidInputError(f"no torch encoder named {name!r}")
 
 
-def make_graph(module: StagedEncoder, image_size: int) -> bytes:
+def make_graph(module: Encoder, image_size: int) -> bytes:
     """The ONNX graph of an encoder, checked against the module on images of that size."""
     if isinstance(module, EfficientNetLite0):
         graph = build_onnx(module_weights(module))

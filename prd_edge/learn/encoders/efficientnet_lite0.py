@@ -84,6 +84,7 @@ class EfficientNetLite0(StagedEncoder):
                 "head": ("_conv_head", "_bn1", "relu6"),
             },
             embedded_stages=(*(f"block{i}" for i in EMBEDDED_BLOCKS), "head"),
+            train_from="block11",
         )
         self._conv_stem = SameConv2d(3, STEM_CHANNELS, 3, stride=2)
         self._bn0 = _batch_norm(STEM_CHANNELS)

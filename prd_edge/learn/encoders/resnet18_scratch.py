@@ -55,6 +55,7 @@ class ResNet18Scratch(StagedEncoder):
             PixelScale(IMAGENET_MEAN, IMAGENET_STD),
             stages={"stem": ("conv1", "bn1", "relu"), **{block: (block,) for block in blocks}},
             embedded_stages=("layer4.1",),
+            train_from="stem",
         )
         self.conv1 = nn.Conv2d(3, width, 3, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)

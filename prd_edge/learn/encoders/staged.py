@@ -56,16 +56,18 @@ class StagedEncoder(nn.Module):
         normalise: PixelScale,
         stages: Mapping[str, tuple[str, ...]],
         embedded_stages: tuple[str, ...],
+        train_from: str,
     ) -> None:
         """`stages` gives, by name, the paths of the submodules that a stage runs one after another.
-
         Paths, not modules, so that parameters keep the names they have in published weights.
+        `train_from` is the first stage that a session trains unless told otherwise.
         """
         super().__init__()
         self.normalise = normalise
         self.unit_pool = UnitPool()
         self.stages = dict(stages)
         self.embedded_stages = embedded_stages
+        self.train_from = train_from
 
     def forward(self, images: Tensor) -> Tensor:
         """uint8 images (N, S, S, 3) to embeddings (N, D)."""
@@ -99,6 +101,12 @@ class StagedEncoder(nn.Module):
         last = len(names) if stop is None else names.index(stop)
         for name in names[first:last]:
             yield name, [self.get_submodule(path) for path in self.stages[name]]
+
+    def cut(self, images: Tensor, start: str) -> tuple[Tensor, Tensor]:
+        """The features (N, C, h, w) that enter stage `start`, and the embedding (N, D)."""
+        features, early = self.run(self.normalise(images), stop=start)
+        _, late = self.run(features, start=start)
+        return features, torch.cat([*early, *late], dim=1)
 
     @torch.inference_mode()
     def part_widths(self) -> tuple[int, ...]:

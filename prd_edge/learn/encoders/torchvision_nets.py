@@ -22,6 +22,13 @@ EMBEDDED_STAGES: dict[str, tuple[str, ...]] = {
     "resnet18": ("layer3.1", "layer4.0", "layer4.1"),
     "efficientnet_b0": ("features.4", "features.5", "features.6", "features.7", "features.8"),
 }
+# name -> the first stage at stride 32, where features are small and most weights are.
+TRAIN_FROM = {
+    "mobilenet_v3_small": "features.9",
+    "mobilenet_v3_large": "features.13",
+    "resnet18": "layer4.0",
+    "efficientnet_b0": "features.6",
+}
 WEIGHTS_LICENCE = "BSD-3-Clause"
 
 
@@ -32,7 +39,10 @@ class TorchvisionEncoder(StagedEncoder):
         network = import_torchvision().models.get_model(name, weights=None)
         stages = _resnet_stages(network) if name.startswith("resnet") else _stages(network)
         super().__init__(
-            PixelScale(IMAGENET_MEAN, IMAGENET_STD), stages, embedded_stages=EMBEDDED_STAGES[name]
+            PixelScale(IMAGENET_MEAN, IMAGENET_STD),
+            stages,
+            embedded_stages=EMBEDDED_STAGES[name],
+            train_from=TRAIN_FROM[name],
         )
         # Direct children under their own names, so that the published weights fit.
         for child in {path.partition(".")[0]: None for paths in stages.values() for path in paths}:

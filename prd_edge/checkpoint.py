@@ -1,0 +1,40 @@
+"""The one file in which a session in progress survives a power cut.
+
+It holds weights, never samples, under a key made of everything the result depends on. A file that
+does not match its key or its checksum is as good as none. Every commit removes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from prd_edge import files
+from prd_edge.errors import StoreError
+
+
+class CheckpointFile(NamedTuple):
+    path: Path
+
+    def load(self, key: str) -> bytes | None:
+        try:
+            content = self.path.read_bytes()
+        except OSError:
+            return None
+        data = content[len(_header(key, b"")) :]
+        return data if content.startswith(_header(key, data)) else None
+
+    def save(self, key: str, data: bytes) -> None:
+        """A full disk costs the checkpoint, not the session."""
+        with suppress(OSError), suppress(StoreError):
+            files.replace_file(self.path, _header(key, data) + data)
+
+    def remove(self) -> None:
+        for path in (self.path.with_name(f".tmp-{self.path.name}"), self.path):
+            files.remove_file(path)
+
+
+def _header(key: str, data: bytes) -> bytes:
+    return f"{key}\n{hashlib.sha256(data).hexdigest()}\n".encode()

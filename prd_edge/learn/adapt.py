@@ -1,0 +1,270 @@
+"""A session from images to a trained encoder and the knowledge that goes with it.
+
+The order of things: measure and plan, read every image once, imprint (the floor, and the way
+back), train, carry what is known into the new space, and let the session's own hold-out decide
+which of the two is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from prd_edge.bank import PrototypeBank
+from prd_edge.calibration import calibrated, relative_temperature
+from prd_edge.drift import drift
+from prd_edge.encoders import BuiltEncoder
+from prd_edge.errors import Cancelled, GuardRefusedError
+from prd_edge.harvest import Harvest
+from prd_edge.imprint import Imprinted, imprint, judged
+from prd_edge.learn.checkpointing import Resumable
+from prd_edge.learn.cut import Cut, cut
+from prd_edge.learn.encoders import make_graph, module_weights
+from prd_edge.learn.learner import Step, batches_an_epoch, learn_session
+from prd_edge.learn.parity import check_parity
+from prd_edge.learn.plan import Plan
+from prd_edge.learn.reading import Reading, read_session
+from prd_edge.learn.recipes import DEFAULT_RECIPE, Recipe, recipe_named
+from prd_edge.learn.transport import transported
+from prd_edge.progress import Losses, Progress
+from prd_edge.readout import Readout
+from prd_edge.report import TrainingFigures
+from prd_edge.training import Learned, TrainingSettings, TrainingTask
+
+_FORWARD_BATCH = 64
+
+
+def adapt(task: TrainingTask, settings: TrainingSettings) -> Learned:
+    recipe = recipe_named(settings.recipe or DEFAULT_RECIPE)
+    if settings.epochs is not None:
+        recipe = replace(recipe, epochs=settings.epochs)
+    made = cut(task.spec, task.weights(), recipe, settings.train_from)
+    with _threads_restored():
+        reading = read_session(task, made, recipe, settings)
+        return _Adaptation(task, settings, made, reading).result()
+
+
+@dataclass
+class _Adaptation:
+    task: TrainingTask
+    settings: TrainingSettings
+    cut: Cut
+    reading: Reading
+    steps: int = 0
+    steps_planned: int = 0
+    losses: Losses | None = None
+    resumed_after: int = 0
+
+    @property
+    def plan(self) -> Plan:
+        return self.reading.plan
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.plan.recipe
+
+    def result(self) -> Learned:
+        known = self.task.known
+        found = self.reading.found
+        as_before = replace(found, embeddings=found.embeddings[:, : known.bank.dimensions])
+        temperature = relative_temperature(known.bank, known.readout)
+        floor = imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
+        held = found.holdout(self.settings.holdout)
+        encoder, learned, note = None, floor, self._reason_not_to_train(held)
+        if note is None:
+            try:
+                encoder, learned = self._trained(found, held, temperature)
+                note = self._cut_short()
+                _refuse_worse(learned, floor)
+            except GuardRefusedError as error:
+                encoder, learned, note = None, floor, str(error)
+        if encoder is None:
+            note = f"{note}; the session was imprinted instead"
+        before = known.bank if encoder is None else self._earlier_bank()
+        return Learned(
+            found=as_before,
+            imprinted=learned,
+            drift=drift(before, learned.bank),
+            encoder=encoder,
+            training=self._figures(floor, encoder is not None, note),
+        )
+
+    def _figures(self, floor: Imprinted, kept: bool, note: str | None) -> TrainingFigures:
+        return TrainingFigures(
+            recipe=self.recipe.name,
+            train_from=self.cut.start,
+            seed=self.settings.seed or 0,
+            threads=self.plan.threads,
+            epochs=self.recipe.epochs,
+            batch_size=self.recipe.batch_size,
+            views=self.reading.cached_views,
+            steps=self.steps,
+            steps_planned=self.steps_planned,
+            losses=self.losses,
+            resumed_after=self.resumed_after,
+            imprint_accuracy=floor.holdout_accuracy,
+            kept=kept,
+            note=note,
+        )
+
+    def _earlier_bank(self) -> PrototypeBank:
+        """What was known, in the dimensions of the encoder that is trained."""
+        bank = self.task.known.bank
+        return bank if self.cut.copied is None else bank.widened(self.cut.copied)
+
+    def _reason_not_to_train(self, held: np.ndarray) -> str | None:
+        if not held.any() and self.settings.holdout > 0:
+            return "no class has the 5 images it takes to hold one out and check the training"
+        if self._seconds_left() <= 0:
+            return f"no time was left to train within {self.settings.max_seconds:g} s"
+        return None
+
+    def _cut_short(self) -> str | None:
+        if self.steps == self.steps_planned:
+            return None
+        return (
+            f"training was ended after {self.steps} of {self.steps_planned} steps to keep within "
+            f"{self.settings.max_seconds:g} s"
+        )
+
+    def _seconds_left(self) -> float:
+        if self.settings.max_seconds is None:
+            return float("inf")
+        spent = time.perf_counter() - self.task.started
+        return self.settings.max_seconds - spent - self.plan.finishing_seconds
+
+    # Training
+
+    def _trained(
+        self, found: Harvest, held: np.ndarray, temperature: float
+    ) -> tuple[BuiltEncoder, Imprinted]:
+        bank = self._earlier_bank()
+        labels = [*bank.labels, *sorted(set(found.labels) - set(bank.labels))]
+        rows = {label: row for row, label in enumerate(labels)}
+        classes = torch.tensor([rows[label] for label in found.labels])
+        prototypes = self._train(bank, classes, held, len(labels))
+        after = self._plain_outputs(len(found.labels))  # (N, D_t)
+        self.reading.forget_views()
+        embeddings = found.embeddings.copy()
+        embeddings[:, self.cut.trained] = after
+        new = replace(found, embeddings=embeddings)
+        if self.recipe.prototypes == "closed_form":
+            if bank.labels:
+                taught = found.embeddings[~held]
+                bank = transported(bank, taught, after[~held], self.cut.trained)
+            learned = imprint(bank, temperature, new, holdout=self.settings.holdout)
+        else:
+            learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
+        return self._encoder(held), learned
+
+    def _train(
+        self, bank: PrototypeBank, classes: torch.Tensor, held: np.ndarray, count: int
+    ) -> np.ndarray:
+        trained = self.cut.trained
+        prototypes = torch.zeros(count, trained.stop - trained.start)
+        prototypes[: len(bank.labels)] = torch.from_numpy(bank.prototypes()[:, trained]).float()
+        data = self.reading.prepared(np.flatnonzero(~held), classes[~torch.from_numpy(held)])
+        batches = batches_an_epoch(len(data), self.recipe.batch_size)
+        self.steps_planned = self.recipe.epochs * batches
+        resumable = Resumable(self.task, self.settings, self.recipe, self.cut, self.reading)
+        start = resumable.load()
+        self.resumed_after = start.epochs if start else 0
+        learned = learn_session(
+            self.cut.tail,
+            prototypes,
+            len(bank.labels),
+            data,
+            self.recipe,
+            seed=self.settings.seed or 0,
+            start=start,
+            on_step=self._on_step,
+            on_epoch=resumable.save,
+        )
+        self.steps = learned.steps
+        return learned.prototypes.double().numpy()
+
+    def _on_step(self, step: Step) -> bool:
+        self.losses = step.losses
+        self.task.on_progress(Progress("training", step.step, step.steps, step.losses))
+        if self.task.cancel.is_set():
+            raise Cancelled("stopped on request; nothing was changed")
+        return self._seconds_left() <= 0
+
+    @torch.inference_mode()
+    def _plain_outputs(self, count: int) -> np.ndarray:
+        data = self.reading.prepared(np.arange(count), torch.zeros(count, dtype=torch.long))
+        parts = torch.arange(count).tensor_split(-(-count // _FORWARD_BATCH))
+        outputs = torch.cat([self.cut.tail(data.plain(part)) for part in parts]).numpy()
+        if not np.isfinite(outputs).all():
+            raise GuardRefusedError("the trained encoder gives values that are not numbers")
+        return outputs
+
+    def _by_gradient(
+        self,
+        bank: PrototypeBank,
+        labels: list[str],
+        learned: np.ndarray,
+        new: Harvest,
+        held: np.ndarray,
+        temperature: float,
+    ) -> Imprinted:
+        """Prototypes as the losses made them; where nothing is trained they are means."""
+        known_labels = np.array(new.labels, dtype=object)
+        means = bank.add(new.embeddings, new.labels)
+        prototypes = means.prototypes()[[means.index(label) for label in labels]]
+        counts = means.counts[[means.index(label) for label in labels]]
+        parts = len(self.cut.encoder.part_widths())
+        prototypes[:, self.cut.trained] = _of_length(
+            learned, np.sqrt(parts * learned.shape[1] / prototypes.shape[1])
+        )
+        # Equally long rows: in the plain metric, the nearest is the one of the largest cosine.
+        rows = PrototypeBank.of_prototypes(labels, counts, _of_length(prototypes, np.sqrt(parts)))
+        accuracy = None
+        if held.any():
+            temperature, accuracy = judged(
+                rows, Readout.of(rows), temperature, new.embeddings[held], known_labels[held]
+            )
+        return Imprinted(rows, calibrated(rows, temperature), int(held.sum()), accuracy)
+
+    def _encoder(self, held: np.ndarray) -> BuiltEncoder:
+        """The trained encoder, its graph proven on images it was not trained on."""
+        encoder = self.cut.encoder.eval()
+        spec = self.task.spec._replace(
+            parts=encoder.part_widths(), adapted_from=self.cut.spec_start
+        )
+        graph = make_graph(encoder, spec.image_size)
+        squares = self.reading.sample_squares(held)
+        if len(squares):
+            check_parity(encoder, graph, squares)
+        return BuiltEncoder(spec, module_weights(encoder), graph)
+
+
+def _refuse_worse(learned: Imprinted, floor: Imprinted) -> None:
+    if learned.holdout_accuracy is None or floor.holdout_accuracy is None:
+        return
+    if learned.holdout_accuracy < floor.holdout_accuracy:
+        raise GuardRefusedError(
+            f"training reached {100 * learned.holdout_accuracy:.1f} % of the hold-out, "
+            f"imprinting {100 * floor.holdout_accuracy:.1f} %"
+        )
+
+
+def _of_length(rows: np.ndarray, length: float) -> np.ndarray:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    result: np.ndarray = rows * (length / np.where(norms > 0, norms, 1.0))
+    return result
+
+
+@contextmanager
+def _threads_restored() -> Iterator[None]:
+    """An app that embeds us keeps its own number of threads."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

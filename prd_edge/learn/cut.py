@@ -1,0 +1,58 @@
+"""Where an encoder is cut: what stays frozen, what is trained, and where that stands in the
+embedding."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from prd_edge.encoders import EncoderSpec
+from prd_edge.errors import InvalidInputError
+from prd_edge.learn.encoders import AnchoredEncoder, Encoder, Tail, load_stored
+from prd_edge.learn.encoders.weights import Weights
+from prd_edge.learn.recipes import Recipe
+
+
+class Cut(NamedTuple):
+    encoder: Encoder
+    tail: Tail  # the trained part of it
+    start: str  # the first stage that is trained
+    trained: slice  # the dimensions that the tail makes
+    copied: slice | None = None  # those that it starts as a copy of, where it is new
+
+    @property
+    def spec_start(self) -> str | None:
+        return self.start if isinstance(self.encoder, AnchoredEncoder) else None
+
+
+def cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | None) -> Cut:
+    made = _cut(spec, weights, recipe, train_from)
+    made.encoder.requires_grad_(False)
+    made.tail.requires_grad_(True)
+    return made
+
+
+def _cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | None) -> Cut:
+    encoder = load_stored(spec, weights)
+    if isinstance(encoder, AnchoredEncoder):
+        if train_from not in (None, encoder.start):
+            raise InvalidInputError(
+                f"cannot train from {train_from!r}: this store has been trained from "
+                f"{encoder.start!r}; leave --train-from out"
+            )
+        anchor = sum(encoder.anchor.part_widths())
+        trained = slice(anchor, spec.dimensions)
+        return Cut(encoder, encoder.adapted, encoder.start, trained)
+    start = train_from or encoder.train_from
+    tail = Tail(encoder, start)
+    stages = [name for name, _ in encoder.between(start)]
+    late = sum(
+        width
+        for name, width in zip(encoder.embedded_stages, encoder.part_widths(), strict=True)
+        if name in stages
+    )
+    last = slice(spec.dimensions - late, spec.dimensions)
+    if not recipe.anchored or tail.is_whole:
+        return Cut(encoder, tail, start, last)
+    anchored = AnchoredEncoder(encoder, start)
+    trained = slice(spec.dimensions, spec.dimensions + late)
+    return Cut(anchored.eval(), anchored.adapted, start, trained, copied=last)

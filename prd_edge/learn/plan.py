@@ -1,0 +1,147 @@
+"""What a session will cost, measured on a few views before the work starts.
+
+Decides what is left open: the number of threads, the size of mini-batches and the number of views
+that fit into memory.
+"""
+
+from __future__ import annotations
+
+import time
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from prd_edge.errors import InvalidInputError
+from prd_edge.learn.encoders import Tail
+from prd_edge.learn.learner import Views, batches_an_epoch, one_step
+from prd_edge.learn.recipes import Recipe
+from prd_edge.learn.session_views import FEWEST_VIEWS
+from prd_edge.progress import Estimate
+from prd_edge.report import memory_mb
+from prd_edge.training import TrainingSettings
+
+DEFAULT_MEMORY_MB = 1400.0
+_SHARE_OF_FREE_MEMORY = 0.6
+_MB = 2.0**20
+_TRIAL_SAMPLES = 8
+_SMALLEST_BATCH = 8
+_SOLVE_COPIES = 5  # of a covariance, while the readout is computed
+_SECONDS_A_GIGAFLOP = 0.05  # of double-precision linear algebra: what a slow core does
+
+
+class Plan(NamedTuple):
+    recipe: Recipe  # with a batch size and a number of views that fit
+    threads: int
+    views_budget: float  # bytes for views
+    finishing_seconds: float  # from the last step to the commit
+    estimate: Estimate
+
+
+class Trial(NamedTuple):
+    """One small step, measured."""
+
+    threads: int
+    view_seconds: float  # to train on one view
+    view_bytes: float  # kept for the backward pass, for one view
+
+
+def make_plan(
+    recipe: Recipe,
+    settings: TrainingSettings,
+    trial: Trial,
+    *,
+    images: int,
+    dimensions: int,
+    cached_bytes: int,
+    read_seconds: float,
+) -> Plan:
+    """`cached_bytes` and `read_seconds` are of one view of one image."""
+    budget = (settings.max_memory_mb or _default_memory_mb()) * _MB
+    base = memory_mb() * _MB
+    room = budget - base
+    most_views = room / 2 / trial.view_bytes  # at a time: half of the room is for the cache
+    while recipe.batch_size > max(_SMALLEST_BATCH, most_views / 2):
+        recipe = replace(recipe, batch_size=recipe.batch_size // 2)
+    working = 2 * recipe.batch_size * trial.view_bytes
+    views_budget = room - working
+    if views_budget <= 0:
+        needed = (base + working) / _MB
+        raise InvalidInputError(
+            f"--max-memory {budget / _MB:.0f} is too little to train: about {needed:.0f} MB are "
+            "needed; allow more, or use --mode imprint"
+        )
+    fitting = int(views_budget // (images * cached_bytes)) - 1 if cached_bytes else recipe.views
+    views = min(max(fitting, 0), recipe.views)
+    is_cached = views >= FEWEST_VIEWS
+    if is_cached:
+        recipe = replace(recipe, views=views)
+    steps = recipe.epochs * batches_an_epoch(images, recipe.batch_size)
+    looks = images * (1 + recipe.views if is_cached else 2 + 2 * recipe.epochs)
+    solve_flops = 6 * dimensions**3
+    finishing = images * trial.view_seconds / 3 + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
+    seconds = looks * read_seconds + 2 * images * recipe.epochs * trial.view_seconds + finishing
+    cached = images * (1 + views) * cached_bytes if is_cached else 0.0
+    peak = base + max(working + cached, _SOLVE_COPIES * 8 * dimensions**2)
+    estimate = Estimate(
+        seconds=seconds,
+        memory_mb=peak / _MB,
+        images=images,
+        views=views if is_cached else 0,
+        epochs=recipe.epochs,
+        steps=steps,
+        threads=trial.threads,
+    )
+    return Plan(recipe, trial.threads, views_budget, finishing, estimate)
+
+
+def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]) -> Trial:
+    """Time a small training step on each number of threads, and take the quickest.
+
+    `view` (1, …) stands for all of them.
+    """
+    inputs = view.expand(2 * _TRIAL_SAMPLES, *view.shape[1:]).clone(
+        memory_format=torch.preserve_format
+    )
+    classes = torch.arange(2).repeat(_TRIAL_SAMPLES)
+    kept = 0
+
+    def count(tensor: Tensor) -> Tensor:
+        nonlocal kept
+        kept += tensor.nbytes
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+        one_step(deepcopy(tail), Views(inputs, classes), recipe)  # also warms up
+    kept -= sum(parameter.nbytes for parameter in tail.parameters())
+    timed = []
+    for threads in candidates:
+        torch.set_num_threads(threads)
+        copy = deepcopy(tail)
+        one_step(copy, Views(inputs, classes), recipe)  # a new number of threads warms up anew
+        started = time.perf_counter()
+        one_step(copy, Views(inputs, classes), recipe)
+        timed.append((time.perf_counter() - started, threads))
+    seconds, threads = min(timed)
+    torch.set_num_threads(threads)
+    views = 2 * _TRIAL_SAMPLES
+    return Trial(threads, seconds / views, max(kept, 0) / views)
+
+
+def thread_candidates(settings: TrainingSettings, available: int) -> list[int]:
+    """Two threads on two busy cores can be slower than one. A given seed promises the same bytes,
+    which depend on the number of threads: then it is not left to a measurement."""
+    if settings.threads is not None or settings.seed is not None:
+        return [min(settings.threads or available, available)]
+    return sorted({1, (available + 1) // 2, available})
+
+
+def _default_memory_mb() -> float:
+    try:
+        available = int(Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0])
+    except (OSError, IndexError, ValueError):
+        return DEFAULT_MEMORY_MB
+    return min(DEFAULT_MEMORY_MB, memory_mb() + _SHARE_OF_FREE_MEMORY * available / 1024)
