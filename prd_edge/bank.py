@@ -67,9 +67,14 @@ class PrototypeBank:
         """(D, D): the shared within-class covariance W; zero where nothing is known of it."""
         if self.degrees_of_freedom == 0:
             return np.zeros_like(self.second_moment)
-        within = self.second_moment - _between_classes(self.sums, self.counts)
-        result: NDArray[np.float64] = within / (_UNITS**2 * self.degrees_of_freedom)
-        return result
+        within = self._scatter()
+        within /= _UNITS**2 * self.degrees_of_freedom
+        return within
+
+    def _scatter(self) -> NDArray[np.float64]:
+        """(D, D): Σ (x − p)(x − p)ᵀ over all images. Large: nothing is copied without need."""
+        within = _between_classes(self.sums, self.counts)
+        return np.subtract(self.second_moment, within, out=within)
 
     def index(self, label: str) -> int:
         try:
@@ -167,14 +172,16 @@ class PrototypeBank:
         sums = self.sums.copy()
         sums[:, trained] += self.sums @ linear
         sums = np.rint(sums)
-        scatter = self.second_moment - _between_classes(self.sums, self.counts)
+        scatter = self._scatter()
         along = scatter @ linear  # (D, D_t)
         scatter[:, trained] += along
         scatter[trained] += along.T
         scatter[trained, trained] += linear.T @ along
         scatter[trained, trained] += (_UNITS**2 * self.degrees_of_freedom) * noise
         scatter += _between_classes(sums, self.counts)
-        return replace(self, sums=sums, second_moment=np.rint((scatter + scatter.T) / 2))
+        scatter += scatter.T  # rounding has left the halves not quite alike
+        scatter /= 2
+        return replace(self, sums=sums, second_moment=np.rint(scatter, out=scatter))
 
     # The covariance is large and only learning needs it: it is kept in a file of its own.
 

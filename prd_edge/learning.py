@@ -24,6 +24,7 @@ from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
 from prd_edge.errors import InvalidInputError, StoreError
 from prd_edge.harvest import harvest
 from prd_edge.imprint import accuracy_before, imprint
+from prd_edge.memory import peak_memory_mb
 from prd_edge.model import (
     ENCODER,
     UNCHANGED_ENCODER,
@@ -35,7 +36,7 @@ from prd_edge.model import (
     retrained_contents,
 )
 from prd_edge.progress import OnProgress
-from prd_edge.report import SessionReport, peak_memory_mb, session_warnings
+from prd_edge.report import SessionReport, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import PREPROCESS_GRAPH, Store, Version
 from prd_edge.training import Learned, TrainingSettings, TrainingTask, torch_is_installed, train

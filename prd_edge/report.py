@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from prd_edge.drift import Drift
@@ -100,23 +97,3 @@ def session_warnings(added: Mapping[str, int], classes: Mapping[str, int]) -> tu
             "only one class is known, so every picture will be given it; teach at least one more"
         )
     return tuple(warnings)
-
-
-def memory_mb() -> float:
-    """What this process takes up now."""
-    return _from_status("VmRSS")
-
-
-def peak_memory_mb() -> float:
-    """The most it has taken up since it began."""
-    return _from_status("VmHWM")
-
-
-def _from_status(field: str) -> float:
-    try:
-        # Unlike getrusage this does not count the memory of the process that started us.
-        status = Path("/proc/self/status").read_text()
-        return int(status.split(f"{field}:")[1].split()[0]) / 1024
-    except (OSError, IndexError):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,8 +30,9 @@ from prd_edge.learn.learner import Step, batches_an_epoch, learn_session
 from prd_edge.learn.parity import check_parity
 from prd_edge.learn.plan import Plan
 from prd_edge.learn.reading import Reading, read_session
-from prd_edge.learn.recipes import DEFAULT_RECIPE, Recipe, recipe_named
+from prd_edge.learn.recipes import Recipe, default_recipe, recipe_named
 from prd_edge.learn.transport import transported
+from prd_edge.memory import release_memory
 from prd_edge.progress import Losses, Progress
 from prd_edge.readout import Readout
 from prd_edge.report import TrainingFigures
@@ -40,13 +42,18 @@ _FORWARD_BATCH = 64
 
 
 def adapt(task: TrainingTask, settings: TrainingSettings) -> Learned:
-    recipe = recipe_named(settings.recipe or DEFAULT_RECIPE)
+    recipe = recipe_named(settings.recipe) if settings.recipe else default_recipe(task.spec.name)
     if settings.epochs is not None:
         recipe = replace(recipe, epochs=settings.epochs)
     made = cut(task.spec, task.weights(), recipe, settings.train_from)
     with _threads_restored():
         reading = read_session(task, made, recipe, settings)
         return _Adaptation(task, settings, made, reading).result()
+
+
+class _Result(NamedTuple):
+    encoder: BuiltEncoder
+    learned: Imprinted
 
 
 @dataclass
@@ -73,16 +80,20 @@ class _Adaptation:
         found = self.reading.found
         as_before = replace(found, embeddings=found.embeddings[:, : known.bank.dimensions])
         temperature = relative_temperature(known.bank, known.readout)
-        floor = imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
         held = found.holdout(self.settings.holdout)
-        encoder, learned, note = None, floor, self._reason_not_to_train(held)
+        trained, note = None, self._reason_not_to_train(held)
         if note is None:
             try:
-                encoder, learned = self._trained(found, held, temperature)
+                trained = self._trained(found, held, temperature)
                 note = self._cut_short()
-                _refuse_worse(learned, floor)
             except GuardRefusedError as error:
-                encoder, learned, note = None, floor, str(error)
+                note = str(error)
+        self.reading.forget_views()
+        release_memory()
+        floor = imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
+        if trained is not None and (worse := _worse(trained.learned, floor)):
+            trained, note = None, worse
+        encoder, learned = (None, floor) if trained is None else trained
         if encoder is None:
             note = f"{note}; the session was imprinted instead"
         before = known.bank if encoder is None else self._earlier_bank()
@@ -140,19 +151,19 @@ class _Adaptation:
 
     # Training
 
-    def _trained(
-        self, found: Harvest, held: np.ndarray, temperature: float
-    ) -> tuple[BuiltEncoder, Imprinted]:
-        bank = self._earlier_bank()
+    def _trained(self, found: Harvest, held: np.ndarray, temperature: float) -> _Result:
+        bank = self.task.known.bank
         labels = [*bank.labels, *sorted(set(found.labels) - set(bank.labels))]
         rows = {label: row for row, label in enumerate(labels)}
         classes = torch.tensor([rows[label] for label in found.labels])
         prototypes = self._train(bank, classes, held, len(labels))
         after = self._plain_outputs(len(found.labels))  # (N, D_t)
         self.reading.forget_views()
+        release_memory()
         embeddings = found.embeddings.copy()
         embeddings[:, self.cut.trained] = after
         new = replace(found, embeddings=embeddings)
+        bank = self._earlier_bank()
         if self.recipe.prototypes == "closed_form":
             if bank.labels:
                 taught = found.embeddings[~held]
@@ -160,14 +171,14 @@ class _Adaptation:
             learned = imprint(bank, temperature, new, holdout=self.settings.holdout)
         else:
             learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
-        return self._encoder(held), learned
+        return _Result(self._encoder(held), learned)
 
     def _train(
         self, bank: PrototypeBank, classes: torch.Tensor, held: np.ndarray, count: int
     ) -> np.ndarray:
-        trained = self.cut.trained
-        prototypes = torch.zeros(count, trained.stop - trained.start)
-        prototypes[: len(bank.labels)] = torch.from_numpy(bank.prototypes()[:, trained]).float()
+        earlier = bank.prototypes()[:, self.cut.copied or self.cut.trained]
+        prototypes = torch.zeros(count, earlier.shape[1])
+        prototypes[: len(bank.labels)] = torch.from_numpy(earlier).float()
         data = self.reading.prepared(np.flatnonzero(~held), classes[~torch.from_numpy(held)])
         batches = batches_an_epoch(len(data), self.recipe.batch_size)
         self.steps_planned = self.recipe.epochs * batches
@@ -179,7 +190,7 @@ class _Adaptation:
             prototypes,
             len(bank.labels),
             data,
-            self.recipe,
+            self.recipe.for_session(len(set(classes.tolist())), len(bank.labels), count),
             seed=self.settings.seed or 0,
             start=start,
             on_step=self._on_step,
@@ -244,14 +255,16 @@ class _Adaptation:
         return BuiltEncoder(spec, module_weights(encoder), graph)
 
 
-def _refuse_worse(learned: Imprinted, floor: Imprinted) -> None:
+def _worse(learned: Imprinted, floor: Imprinted) -> str | None:
+    """What speaks against keeping what was trained."""
     if learned.holdout_accuracy is None or floor.holdout_accuracy is None:
-        return
-    if learned.holdout_accuracy < floor.holdout_accuracy:
-        raise GuardRefusedError(
-            f"training reached {100 * learned.holdout_accuracy:.1f} % of the hold-out, "
-            f"imprinting {100 * floor.holdout_accuracy:.1f} %"
-        )
+        return None
+    if learned.holdout_accuracy >= floor.holdout_accuracy:
+        return None
+    return (
+        f"training reached {100 * learned.holdout_accuracy:.1f} % of the hold-out, "
+        f"imprinting {100 * floor.holdout_accuracy:.1f} %"
+    )
 
 
 def _of_length(rows: np.ndarray, length: float) -> np.ndarray:

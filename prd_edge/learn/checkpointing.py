@@ -38,8 +38,9 @@ class Resumable:
         what.update(json.dumps(settled).encode())
         for digest, label in zip(reading.found.digests, reading.found.labels, strict=True):
             what.update(digest + label.encode() + b"\0")
-        for array in (*task.known.bank.prototype_tensors().values(), *task.weights().values()):
-            what.update(array.tobytes())
+        known = {**task.known.bank.prototype_tensors(), **task.weights()}
+        for name in sorted(known):  # tensors come from a file in any order
+            what.update(known[name].tobytes())
         self._key = what.hexdigest()
 
     def load(self) -> Checkpoint | None:

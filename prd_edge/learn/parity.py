@@ -11,6 +11,7 @@ from torch import nn
 from prd_edge.errors import GuardRefusedError
 
 PARITY_TOLERANCE = 1e-4
+_AT_A_TIME = 4  # a whole network on many large images takes up much memory
 
 
 def check_parity(
@@ -20,12 +21,15 @@ def check_parity(
 
     `module` is in evaluation mode. Raises GuardRefusedError above the tolerance.
     """
+    parts = range(0, len(images), _AT_A_TIME)
     with torch.inference_mode():
-        expected = module(torch.tensor(images)).numpy()  # (N, D)
+        few = [module(torch.tensor(images[i : i + _AT_A_TIME])).numpy() for i in parts]
+    expected = np.concatenate(few)  # (N, D)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # a few images: not worth taking the cores from others
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    (actual,) = session.run(["embedding"], {"image": images})  # (N, D)
+    few = [session.run(["embedding"], {"image": images[i : i + _AT_A_TIME]})[0] for i in parts]
+    actual = np.concatenate(few)
     difference = float(np.abs(actual - expected).max())
     if not difference <= tolerance:  # also true of NaN
         raise GuardRefusedError(

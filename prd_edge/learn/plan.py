@@ -20,8 +20,8 @@ from prd_edge.learn.encoders import Tail
 from prd_edge.learn.learner import Views, batches_an_epoch, one_step
 from prd_edge.learn.recipes import Recipe
 from prd_edge.learn.session_views import FEWEST_VIEWS
+from prd_edge.memory import memory_mb, release_memory
 from prd_edge.progress import Estimate
-from prd_edge.report import memory_mb
 from prd_edge.training import TrainingSettings
 
 DEFAULT_MEMORY_MB = 1400.0
@@ -29,8 +29,9 @@ _SHARE_OF_FREE_MEMORY = 0.6
 _MB = 2.0**20
 _TRIAL_SAMPLES = 8
 _SMALLEST_BATCH = 8
+_WORKING_OVER_SAVED = 1.6  # all that a step takes up, over what is kept for its backward pass
 _SOLVE_COPIES = 5  # of a covariance, while the readout is computed
-_SECONDS_A_GIGAFLOP = 0.05  # of double-precision linear algebra: what a slow core does
+_SECONDS_A_GIGAFLOP = 0.02  # of double-precision linear algebra: what a slow core does
 
 
 class Plan(NamedTuple):
@@ -46,7 +47,7 @@ class Trial(NamedTuple):
 
     threads: int
     view_seconds: float  # to train on one view
-    view_bytes: float  # kept for the backward pass, for one view
+    view_bytes: float  # taken up by one view
 
 
 def make_plan(
@@ -61,10 +62,14 @@ def make_plan(
 ) -> Plan:
     """`cached_bytes` and `read_seconds` are of one view of one image."""
     budget = (settings.max_memory_mb or _default_memory_mb()) * _MB
+    release_memory()
     base = memory_mb() * _MB
     room = budget - base
-    most_views = room / 2 / trial.view_bytes  # at a time: half of the room is for the cache
-    while recipe.batch_size > max(_SMALLEST_BATCH, most_views / 2):
+    cache = min(images * (1 + FEWEST_VIEWS) * cached_bytes, room / 2)  # what it should have
+    while (
+        recipe.batch_size > _SMALLEST_BATCH
+        and 2 * recipe.batch_size * trial.view_bytes > room - cache
+    ):
         recipe = replace(recipe, batch_size=recipe.batch_size // 2)
     working = 2 * recipe.batch_size * trial.view_bytes
     views_budget = room - working
@@ -107,16 +112,15 @@ def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]
         memory_format=torch.preserve_format
     )
     classes = torch.arange(2).repeat(_TRIAL_SAMPLES)
-    kept = 0
+    kept: dict[int, int] = {}
 
     def count(tensor: Tensor) -> Tensor:
-        nonlocal kept
-        kept += tensor.nbytes
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
         one_step(deepcopy(tail), Views(inputs, classes), recipe)  # also warms up
-    kept -= sum(parameter.nbytes for parameter in tail.parameters())
     timed = []
     for threads in candidates:
         torch.set_num_threads(threads)
@@ -128,7 +132,7 @@ def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]
     seconds, threads = min(timed)
     torch.set_num_threads(threads)
     views = 2 * _TRIAL_SAMPLES
-    return Trial(threads, seconds / views, max(kept, 0) / views)
+    return Trial(threads, seconds / views, _WORKING_OVER_SAVED * sum(kept.values()) / views)
 
 
 def thread_candidates(settings: TrainingSettings, available: int) -> list[int]:

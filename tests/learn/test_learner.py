@@ -112,7 +112,7 @@ def test_a_class_that_comes_back_keeps_one_prototype_and_moves_it() -> None:
     before = likeness(first)
     second = learn_session(f, first, 4, shifted, replace(TOY, learning_rate=0.02), seed=2)
     assert second.shape == first.shape
-    assert likeness(second) > before + 0.2
+    assert likeness(second) > before + 0.1
     assert accuracy(f, second, blobs([2, 3], seed=5)) > 0.9, "those that did not come back"
 
 
@@ -203,7 +203,5 @@ def test_the_paper_recipe_is_the_papers() -> None:
     assert (paper.alpha, paper.beta, paper.temperature) == (2.0, 4.0, 0.1)
     assert (paper.learning_rate, paper.momentum, paper.batch_size) == (0.01, 0.9, 128)
     assert (paper.axis, paper.direction, paper.reduction) == ("samples", "teacher_first", "mean")
-    with pytest.raises(
-        InvalidInputError, match="no recipe named 'magic'; choose one of edge, paper"
-    ):
+    with pytest.raises(InvalidInputError, match="'magic'; choose one of edge, paper"):
         recipe_named("magic")
