@@ -28,25 +28,33 @@ class Imprinted:
     holdout_accuracy: float | None
 
 
-def imprint(
-    bank: PrototypeBank, temperature: float, harvest: Harvest, *, holdout: float
-) -> Imprinted:
-    """`temperature` is the earlier one, in margins."""
-    held = harvest.holdout(holdout)
-    labels = np.array(harvest.labels, dtype=object)
-    taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
-    accuracy = None
-    if held.any():
-        trial = Readout.of(taught)
-        embeddings = harvest.embeddings[held]
-        temperature, accuracy = judged(taught, trial, temperature, embeddings, labels[held])
-        taught = taught.add(embeddings, list(labels[held]))
-    return Imprinted(
-        bank=taught,
-        readout=calibrated(taught, temperature),
-        holdout_images=int(held.sum()),
-        holdout_accuracy=accuracy,
-    )
+class Imprint:
+    """A session on its way into a bank: judged first, on what is held out, then completed."""
+
+    def __init__(
+        self, bank: PrototypeBank, temperature: float, harvest: Harvest, *, holdout: float
+    ) -> None:
+        """`temperature` is the earlier one, in margins."""
+        held = harvest.holdout(holdout)
+        labels = np.array(harvest.labels, dtype=object)
+        self._taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
+        self._rest = harvest.embeddings[held], labels[held]
+        self._temperature = temperature
+        self.accuracy: float | None = None
+        if held.any():
+            trial = Readout.of(self._taught)
+            self._temperature, self.accuracy = judged(self._taught, trial, temperature, *self._rest)
+
+    def completed(self) -> Imprinted:
+        """With the images that were held out."""
+        embeddings, labels = self._rest
+        bank = self._taught.add(embeddings, list(labels))
+        return Imprinted(
+            bank=bank,
+            readout=calibrated(bank, self._temperature),
+            holdout_images=len(labels),
+            holdout_accuracy=self.accuracy,
+        )
 
 
 def judged(

@@ -23,7 +23,7 @@ from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
 from prd_edge.errors import InvalidInputError, StoreError
 from prd_edge.harvest import harvest
-from prd_edge.imprint import accuracy_before, imprint
+from prd_edge.imprint import Imprint, accuracy_before
 from prd_edge.memory import peak_memory_mb
 from prd_edge.model import (
     ENCODER,
@@ -142,7 +142,7 @@ def _imprinted(task: TrainingTask, settings: TrainingSettings) -> Learned:
     found = harvest(task.session, task.embedder, on_progress=task.on_progress, cancel=task.cancel)
     known = task.known
     temperature = relative_temperature(known.bank, known.readout)
-    imprinted = imprint(known.bank, temperature, found, holdout=settings.holdout)
+    imprinted = Imprint(known.bank, temperature, found, holdout=settings.holdout).completed()
     return Learned(found, imprinted, drift(known.bank, imprinted.bank))
 
 

@@ -22,7 +22,7 @@ from prd_edge.drift import drift
 from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import Cancelled, GuardRefusedError
 from prd_edge.harvest import Harvest
-from prd_edge.imprint import Imprinted, imprint, judged
+from prd_edge.imprint import Imprint, Imprinted, judged
 from prd_edge.learn.checkpointing import Resumable
 from prd_edge.learn.cut import Cut, cut
 from prd_edge.learn.encoders import make_graph, module_weights
@@ -90,10 +90,10 @@ class _Adaptation:
                 note = str(error)
         self.reading.forget_views()
         release_memory()
-        floor = imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
-        if trained is not None and (worse := _worse(trained.learned, floor)):
+        floor = Imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
+        if trained is not None and (worse := _worse(trained.learned, floor.accuracy)):
             trained, note = None, worse
-        encoder, learned = (None, floor) if trained is None else trained
+        encoder, learned = (None, floor.completed()) if trained is None else trained
         if encoder is None:
             note = f"{note}; the session was imprinted instead"
         before = known.bank if encoder is None else self._earlier_bank()
@@ -102,10 +102,10 @@ class _Adaptation:
             imprinted=learned,
             drift=drift(before, learned.bank),
             encoder=encoder,
-            training=self._figures(floor, encoder is not None, note),
+            training=self._figures(floor.accuracy, encoder is not None, note),
         )
 
-    def _figures(self, floor: Imprinted, kept: bool, note: str | None) -> TrainingFigures:
+    def _figures(self, floor: float | None, kept: bool, note: str | None) -> TrainingFigures:
         return TrainingFigures(
             recipe=self.recipe.name,
             train_from=self.cut.start,
@@ -118,7 +118,7 @@ class _Adaptation:
             steps_planned=self.steps_planned,
             losses=self.losses,
             resumed_after=self.resumed_after,
-            imprint_accuracy=floor.holdout_accuracy,
+            imprint_accuracy=floor,
             kept=kept,
             note=note,
         )
@@ -168,7 +168,7 @@ class _Adaptation:
             if bank.labels:
                 taught = found.embeddings[~held]
                 bank = transported(bank, taught, after[~held], self.cut.trained)
-            learned = imprint(bank, temperature, new, holdout=self.settings.holdout)
+            learned = Imprint(bank, temperature, new, holdout=self.settings.holdout).completed()
         else:
             learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
         return _Result(self._encoder(held), learned)
@@ -255,16 +255,12 @@ class _Adaptation:
         return BuiltEncoder(spec, module_weights(encoder), graph)
 
 
-def _worse(learned: Imprinted, floor: Imprinted) -> str | None:
+def _worse(learned: Imprinted, floor: float | None) -> str | None:
     """What speaks against keeping what was trained."""
-    if learned.holdout_accuracy is None or floor.holdout_accuracy is None:
+    reached = learned.holdout_accuracy
+    if reached is None or floor is None or reached >= floor:
         return None
-    if learned.holdout_accuracy >= floor.holdout_accuracy:
-        return None
-    return (
-        f"training reached {100 * learned.holdout_accuracy:.1f} % of the hold-out, "
-        f"imprinting {100 * floor.holdout_accuracy:.1f} %"
-    )
+    return f"training reached {100 * reached:.1f} % of the hold-out, imprinting {100 * floor:.1f} %"
 
 
 def _of_length(rows: np.ndarray, length: float) -> np.ndarray:

@@ -27,7 +27,7 @@ from prd_edge.training import TrainingSettings
 DEFAULT_MEMORY_MB = 1400.0
 _SHARE_OF_FREE_MEMORY = 0.6
 _MB = 2.0**20
-_TRIAL_SAMPLES = 8
+_TRIAL_SAMPLES = 4
 _SMALLEST_BATCH = 8
 _WORKING_OVER_SAVED = 1.6  # all that a step takes up, over what is kept for its backward pass
 _SOLVE_COPIES = 5  # of a covariance, while the readout is computed

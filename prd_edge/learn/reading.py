@@ -185,9 +185,8 @@ class _Trunked(_Reader):
         self, task: TrainingTask, cut: Cut, recipe: Recipe, settings: TrainingSettings
     ) -> None:
         super().__init__(task, cut)
-        self._trunk = Trunk(cut.encoder, cut.start)
+        self._trunk = Trunk(cut, snapshot=bool(task.known.bank.labels) and recipe.beta > 0)
         self._seed = settings.seed or 0
-        self._needs_snapshot = bool(task.known.bank.labels) and recipe.beta > 0
         self._storage = ViewStorage(0.0, None)
         self._random_views = recipe.views
         self._sources: list[object] = []
@@ -203,14 +202,14 @@ class _Trunked(_Reader):
 
     def look(self, image: np.ndarray, digest: bytes) -> Look:
         square = self.task.embedder.preprocess(image)
-        plain = self._trunk(square, embedding=True)
-        assert plain.embedding is not None
+        plain = self._trunk.plain(square)
+        assert plain.output is not None
         views = [View(plain.features, None)]
         number = int.from_bytes(digest)
         wanted = 0 if self._storage.is_full else self._random_views
         for view in range(wanted):
             views.append(self._view(image, np.random.default_rng([self._seed, view, number])))
-        return Look(plain.embedding, (square[0], views))
+        return Look(plain.output, (square[0], views))
 
     def keep(self, item: Item, digest: bytes, more: Any) -> None:
         square, views = more
@@ -234,9 +233,7 @@ class _Trunked(_Reader):
 
     def _view(self, image: np.ndarray, random: np.random.Generator) -> View:
         square = random_view(image, self.task.embedder.preprocess, random)
-        output = self._trunk(square, embedding=self._needs_snapshot)
-        snapshot = output.embedding
-        return View(output.features, None if snapshot is None else snapshot[self.cut.trained])
+        return View(*self._trunk.view(square))
 
     def _look_again(self, wanted: Sequence[tuple[int, int | None]]) -> list[View]:
         def look(picture: tuple[int, int | None]) -> View:
@@ -245,6 +242,6 @@ class _Trunked(_Reader):
             if seed is not None:
                 return self._view(image, np.random.default_rng(seed))
             square = self.task.embedder.preprocess(image)
-            return View(self._trunk(square, embedding=False).features, None)
+            return View(self._trunk.plain(square).features, None)
 
         return list(ordered_map(look, wanted, threads=self.task.embedder.threads))

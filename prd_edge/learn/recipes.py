@@ -45,7 +45,7 @@ class Recipe:
 # `edge` was chosen on the grocery data (docs/results.md).
 EDGE = Recipe(
     "edge",
-    epochs=4,
+    epochs=6,
     batch_size=24,
     later_learning_rate=2e-4,
     prototypes="closed_form",

@@ -1,29 +1,33 @@
 """An encoder cut in two: a frozen trunk that onnxruntime runs once, a tail that torch trains.
 
-One run gives what the tail learns from, and what the whole encoder said before it was trained:
-the picture's embedding, which for a random view is the answer of the frozen snapshot.
+Of a picture as it is, one run gives what the tail learns from and the embedding; of a random view,
+what the tail learns from and, where it is needed, what the snapshot says of it: the tail as it was
+before it was trained.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import onnxruntime
 import torch
 from torch import Tensor, nn
 
 from prd_edge.inference import open_graph
-from prd_edge.learn.encoders import Encoder
+from prd_edge.learn.cut import Cut
+from prd_edge.learn.encoders import AnchoredEncoder, Encoder, StagedEncoder, Tail
 from prd_edge.learn.onnx_writer import write_onnx
 
 
-class TrunkOutput(NamedTuple):
+class Look(NamedTuple):
     features: np.ndarray  # float16 (C, h, w)
-    embedding: np.ndarray | None  # float32 (D,), where it was asked for
+    output: np.ndarray | None  # float32: (D,) of a picture, (D_t,) of a view
 
 
-class _TrunkModule(nn.Module):
+class _Whole(nn.Module):
+    """Features that enter the tail, and the embedding."""
+
     def __init__(self, encoder: Encoder, start: str) -> None:
         super().__init__()
         self.encoder = encoder
@@ -33,23 +37,66 @@ class _TrunkModule(nn.Module):
         return self.encoder.cut(images, self.start)
 
 
+class _Features(nn.Module):
+    """Features that enter the tail."""
+
+    def __init__(self, encoder: StagedEncoder, start: str) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.start = start
+
+    def forward(self, images: Tensor) -> Tensor:
+        features, _ = self.encoder.run(self.encoder.normalise(images), stop=self.start)
+        return features
+
+
+class _Snapshot(nn.Module):
+    """The same, and what the tail makes of them."""
+
+    def __init__(self, features: _Features, tail: Tail) -> None:
+        super().__init__()
+        self.features = features
+        self.tail = tail
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(images)
+        return features, self.tail(features)
+
+
 class Trunk:
     """The encoder as it is now, in onnxruntime; safe to call from many threads."""
 
-    def __init__(self, encoder: Encoder, start: str) -> None:
-        module = _TrunkModule(encoder, start).eval()
-        with torch.inference_mode():
-            features, embedding = module(torch.zeros(1, 32, 32, 3, dtype=torch.uint8))
-        shapes = {
-            "features": ["N", features.shape[1], "h", "w"],
-            "embedding": ["N", embedding.shape[1]],
-        }
-        self._session = open_graph(write_onnx(module, shapes), "the encoder's trunk", threads=1)
-        self._only_what_is_asked = onnxruntime.RunOptions()
-        self._only_what_is_asked.only_execute_path_to_fetches = True
+    def __init__(self, cut: Cut, *, snapshot: bool) -> None:
+        encoder = cut.encoder
+        base = encoder.anchor if isinstance(encoder, AnchoredEncoder) else encoder
+        features = _Features(base, cut.start)
+        self._copied = cut.copied
+        # A new copy says what it was copied from: it need not be run to know.
+        self._plain = _opened(_Whole(encoder if cut.copied is None else base, cut.start))
+        self._view = _opened(_Snapshot(features, cut.tail) if snapshot else features)
 
-    def __call__(self, square: np.ndarray, *, embedding: bool) -> TrunkOutput:
-        """uint8 (1, S, S, 3)."""
-        wanted = ["features", "embedding"] if embedding else ["features"]
-        found = self._session.run(wanted, {"image": square}, self._only_what_is_asked)
-        return TrunkOutput(found[0][0].astype(np.float16), found[1][0] if embedding else None)
+    def plain(self, square: np.ndarray) -> Look:
+        """A preprocessed picture, uint8 (1, S, S, 3), with its embedding."""
+        features, embedding = self._plain(square)
+        if self._copied is not None:
+            embedding = np.concatenate([embedding, embedding[self._copied]])
+        return Look(features.astype(np.float16), embedding)
+
+    def view(self, square: np.ndarray) -> Look:
+        """A random view of one, with what the snapshot says of it."""
+        features, *output = self._view(square)
+        return Look(features.astype(np.float16), output[0] if output else None)
+
+
+def _opened(module: nn.Module) -> Callable[[np.ndarray], list[np.ndarray]]:
+    """The module in onnxruntime: one image (1, S, S, 3) to its outputs, without the first axis."""
+    module.eval()
+    with torch.inference_mode():
+        outputs = module(torch.zeros(1, 32, 32, 3, dtype=torch.uint8))
+    outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+    shapes = {
+        f"output_{i}": ["N", output.shape[1], *("h", "w")[: output.ndim - 2]]
+        for i, output in enumerate(outputs)
+    }
+    session = open_graph(write_onnx(module, shapes), "the encoder's trunk", threads=1)
+    return lambda square: [out[0] for out in session.run(list(shapes), {"image": square})]

@@ -41,26 +41,45 @@ def train_a_little(made: Cut) -> None:
 
 
 def test_trunk_and_tail_together_are_the_encoder(made: Cut) -> None:
-    trunk = Trunk(made.encoder, made.start)
+    trunk = Trunk(made, snapshot=True)
     train_a_little(made)
     images = squares()
     with torch.inference_mode():
         whole = made.encoder(torch.from_numpy(images))
-        before = [trunk(image[None], embedding=True) for image in images]
-        features = torch.from_numpy(np.stack([output.features for output in before]))
+        before = [trunk.plain(image[None]) for image in images]
+        features = torch.from_numpy(np.stack([look.features for look in before]))
         trained = made.tail.eval()(as_input(features))
-    halves = np.stack([output.embedding for output in before])
+    halves = np.stack([look.output for look in before])
     assert np.abs(halves[:, made.trained] - trained.numpy()).max() > 0.05  # it was trained
     halves[:, made.trained] = trained
     np.testing.assert_allclose(halves, whole, atol=5e-3)  # features are kept in half precision
 
 
-def test_features_alone_are_the_same(made: Cut) -> None:
-    trunk = Trunk(made.encoder, made.start)
+def test_of_a_view_the_snapshot_says_what_the_encoder_said_before_it_was_trained(made: Cut) -> None:
     image = squares(1)
-    alone = trunk(image, embedding=False)
-    assert alone.embedding is None
-    np.testing.assert_array_equal(alone.features, trunk(image, embedding=True).features)
+    with torch.inference_mode():
+        expected = made.encoder(torch.from_numpy(image))[:, made.trained]
+    trunk = Trunk(made, snapshot=True)
+    train_a_little(made)
+    look = trunk.view(image)
+    np.testing.assert_allclose(look.output, expected[0], atol=1e-5)
+    np.testing.assert_array_equal(look.features, trunk.plain(image).features)
+    without = Trunk(made, snapshot=False).view(image)
+    assert without.output is None
+    np.testing.assert_array_equal(without.features, look.features)
+
+
+def test_an_encoder_trained_before_still_says_all_it_says() -> None:
+    made = cut(SPEC, read_wheel_weights(), RECIPES["edge"], None)
+    train_a_little(made)
+    spec = SPEC._replace(parts=made.encoder.part_widths(), adapted_from=made.spec_start)
+    again = cut(spec, module_weights(made.encoder), RECIPES["edge"], None)
+    images = squares(2)
+    with torch.inference_mode():
+        expected = again.encoder(torch.from_numpy(images))
+    trunk = Trunk(again, snapshot=True)
+    found = [trunk.plain(image[None]).output for image in images]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_only_the_tail_is_trained_and_statistics_stay(made: Cut) -> None:

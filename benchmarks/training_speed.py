@@ -1,0 +1,130 @@
+"""What a session costs: `learn-session` against training the whole network in eager torch.
+
+    .venv/bin/python benchmarks/training_speed.py [--repeats 3]
+
+Two sessions of five grocery classes each, all their training images, with the default encoder and
+recipe. The rival trains every layer of the same network on the same number of random views, for as
+many epochs, in batches of the same size, with the three losses of PRD: views made anew for every
+step by the same augmentation, the teacher run in torch, default memory layout. Both are whole
+processes, from start to end, side by side in one run; times are medians. The data set is found in
+PRD_EDGE_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+DATA = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/data"))
+CLASSES = 5
+
+
+def whole_network(folder: Path, known: int) -> None:
+    """The rival, in a process of its own."""
+    import numpy as np
+    import torch
+
+    from prd_edge.encoders.wheel_weights import read_wheel_weights
+    from prd_edge.images import decode
+    from prd_edge.learn.encoders import load_module
+    from prd_edge.learn.learner import Views, learn_session
+    from prd_edge.learn.random_view import random_view
+    from prd_edge.learn.recipes import EDGE
+    from prd_edge.memory import peak_memory_mb
+    from prd_edge.preprocess import Preprocessor, build_onnx
+
+    class Session:
+        def __init__(self) -> None:
+            names = sorted(path.name for path in folder.iterdir())
+            paths = [
+                (file, names.index(name)) for name in names for file in folder.glob(f"{name}/*")
+            ]
+            self.images = [decode(path) for path, _ in paths]
+            self.classes = known + torch.tensor([label for _, label in paths])
+            self.preprocess = Preprocessor(build_onnx(224))
+            keep = torch.randperm(len(paths), generator=torch.Generator().manual_seed(0))
+            self.rows = keep[: round(0.8 * len(paths))]  # the others are held out
+
+        def __len__(self) -> int:
+            return len(self.rows)
+
+        def views(self, samples: torch.Tensor, generator: torch.Generator) -> Views:
+            both = self.rows[torch.cat([samples, samples])]
+            seeds = torch.randint(2**62, both.shape, generator=generator)
+            views = [
+                random_view(self.images[row], self.preprocess, np.random.default_rng(seed))
+                for row, seed in zip(both.tolist(), seeds.tolist(), strict=True)
+            ]
+            return Views(torch.from_numpy(np.concatenate(views)), self.classes[both])
+
+    encoder = load_module("efficientnet_lite0", read_wheel_weights())
+    prototypes = torch.randn(known + CLASSES, 1984, generator=torch.Generator().manual_seed(0))
+    learned = learn_session(encoder, prototypes, known, Session(), EDGE, seed=0)
+    print(json.dumps({"steps": learned.steps, "peak_memory_mb": peak_memory_mb()}))
+
+
+def ours(folder: Path, store: Path) -> dict[str, object]:
+    command = [sys.executable, "-m", "prd_edge", "learn-session", folder, "--store", store]
+    done = subprocess.run([*command, "--json"], capture_output=True, check=True)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def rival(folder: Path, known: int) -> dict[str, object]:
+    command = [sys.executable, __file__, "--whole-network", folder, "--known", str(known)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--whole-network", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--known", type=int, default=0, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.whole_network:
+        whole_network(options.whole_network, options.known)
+        return
+    labels = sorted(path.name for path in (DATA / "grocery/train").iterdir())
+    seconds: dict[str, list[float]] = {}
+    memory: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        for session in range(2):
+            for label in labels[session * CLASSES :][:CLASSES]:
+                source = DATA / "grocery/train" / label
+                shutil.copytree(source, root / f"session {session + 1}" / label)
+        for repeat in range(options.repeats):
+            for session in range(2):
+                folder = root / f"session {session + 1}"
+                for name, run in (
+                    ("prd-edge", lambda f=folder, r=repeat: ours(f, root / f"store {r}")),
+                    ("whole network", lambda f=folder, s=session: rival(f, s * CLASSES)),
+                ):
+                    key = f"session {session + 1}, {name}"
+                    started = time.perf_counter()
+                    peak = float(run()["peak_memory_mb"])
+                    seconds.setdefault(key, []).append(time.perf_counter() - started)
+                    memory[key] = max(peak, memory.get(key, 0.0))
+                    print(f"{key}: {seconds[key][-1]:.1f} s, {peak:.0f} MB", file=sys.stderr)
+    print("| session | prd-edge | whole network | ratio | peak memory |")
+    print("|---|---|---|---|---|")
+    for session in ("session 1", "session 2"):
+        mine, other = f"{session}, prd-edge", f"{session}, whole network"
+        ratio = statistics.median(b / a for a, b in zip(seconds[mine], seconds[other], strict=True))
+        print(
+            f"| {session} | {statistics.median(seconds[mine]):.1f} s "
+            f"| {statistics.median(seconds[other]):.1f} s | {ratio:.1f} "
+            f"| {memory[mine]:.0f} MB against {memory[other]:.0f} MB |"
+        )
+
+
+if __name__ == "__main__":
+    main()
