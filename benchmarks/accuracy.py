@@ -1,15 +1,16 @@
-"""Accuracy of imprint mode on real data, and that sessions do not matter to it.
+"""Accuracy of `learn_session` on real data, session by session.
 
-    .venv/bin/python benchmarks/imprint_accuracy.py [grocery] [trashnet] [cifar100]
+    .venv/bin/python benchmarks/accuracy.py [--mode imprint|prd] [grocery] [trashnet] [cifar100]
 
-Each data set is learned by `Runtime.learn_session` twice: all classes at once, and in many
-sessions in a shuffled order, some classes split over two of them. Exact duplicates, which only a
-single session could notice, are taken out first. The data sets are found in PRD_EDGE_DATA (default:
-../shared/data beside the project).
+By imprinting each data set is learned twice: all classes at once, and in many sessions in a
+shuffled order, some classes split over two of them, which must not matter. By training it is learned
+in those sessions only. Exact duplicates, which only a single session could notice, are taken out
+first. The data sets are found in PRD_EDGE_DATA (default: ../shared/data beside the project).
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import random
@@ -96,23 +97,29 @@ def shuffled_sessions(pairs: Pairs, sessions: int, seed: int) -> Iterator[Pairs]
 
 
 def measure(
-    test: Pairs, size: int, sessions: Callable[[], Iterator[Pairs]]
+    test: Pairs, size: int, sessions: Callable[[], Iterator[Pairs]], mode: str
 ) -> tuple[float, float, np.ndarray]:
     with tempfile.TemporaryDirectory() as scratch:
         runtime = Runtime.open(scratch + "/store", config=StoreConfig(image_size=size))
         started = time.perf_counter()
         for session in sessions():
-            runtime.learn_session(session)
+            report = runtime.learn_session(session, mode=mode, seed=0)
+            if report.training:
+                print(report.training.note or "kept", file=sys.stderr, flush=True)
         seconds = time.perf_counter() - started
         predictor = load_predictor(runtime.store.live())
         return evaluate(predictor, test).accuracy, seconds, predictor.readout.weights
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="*", default=["grocery", "trashnet", "cifar100"])
+    parser.add_argument("--mode", choices=["imprint", "prd"], default="imprint")
+    options = parser.parse_args()
     known = {"grocery": (grocery, 9), "trashnet": (trashnet, 3), "cifar100": (cifar100, 20)}
     print("| data | images | sessions | accuracy | learning |")
     print("|---|---|---|---|---|", flush=True)
-    for name in sys.argv[1:] or known:
+    for name in options.data:
         load, count = known[name]
         train, test, size = load()
         train = without_duplicates(train)
@@ -122,15 +129,19 @@ def main() -> None:
                 train, count, seed=1
             ),
         }
+        if options.mode == "prd":
+            del streams["1"]
         weights = []
         for label, sessions in streams.items():
-            accuracy, seconds, readout = measure(test, size, sessions)
+            accuracy, seconds, readout = measure(test, size, sessions, options.mode)
             weights.append(readout)
             print(
                 f"| {name}, {size} px | {len(train)} → {len(test)} | {label} "
                 f"| {100 * accuracy:.2f} % | {seconds:.0f} s |",
                 flush=True,
             )
+        if len(weights) < 2:
+            continue
         same = np.array_equal(*weights)
         print(f"| | | | readouts {'identical to the bit' if same else 'DIFFER'} | |", flush=True)
 
