@@ -3,9 +3,10 @@
     .venv/bin/python benchmarks/accuracy.py [--mode imprint|prd] [grocery] [trashnet] [cifar100]
 
 By imprinting each data set is learned twice: all classes at once, and in many sessions in a
-shuffled order, some classes split over two of them, which must not matter. By training it is learned
-in those sessions only. Exact duplicates, which only a single session could notice, are taken out
-first. The data sets are found in PRD_EDGE_DATA (default: ../shared/data beside the project).
+shuffled order, some classes split over two of them, which must not matter. By training it is
+learned in those sessions only. Exact duplicates, which only a single session could notice, are
+taken out first. The data sets are found in PRD_EDGE_DATA (default: ../shared/data beside the
+project).
 """
 
 from __future__ import annotations
