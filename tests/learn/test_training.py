@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from prd_edge import Progress, Runtime, StoreConfig
+from prd_edge.difference import difference
 from prd_edge.errors import Cancelled, GuardRefusedError, InvalidInputError
 from prd_edge.learn import adapt, checkpointing, reading
 from prd_edge.learn.plan import Plan
@@ -98,6 +99,8 @@ class TestSessions:
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
         runtime.learn_session(pairs("grey", "black"), mode="imprint")
         assert accuracy(runtime, *MORE) > 0.9
+        first, last = runtime.store.version("2"), runtime.store.live()
+        assert set(difference(first, last)["updated"]) == {"blue", "green"}, "widths differ"
         runtime.rename("grey", "gray")
         runtime.remove("black")
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
