@@ -197,6 +197,7 @@ class _Adaptation:
             on_epoch=resumable.save,
         )
         self.steps = learned.steps
+        self.task.on_progress(Progress("finishing", 0, None))
         return learned.prototypes.double().numpy()
 
     def _on_step(self, step: Step) -> bool:

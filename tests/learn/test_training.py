@@ -289,7 +289,11 @@ class TestBudgets:
         assert seen[0].estimate.images == 16
         assert seen[0].estimate.seconds > 0
         assert seen[0].estimate.memory_mb > 100
-        assert {step.stage for step in seen[1:]} == {"reading images", "training"}
+        assert {step.stage for step in seen[1:]} == {
+            "reading images",
+            "training",
+            "finishing",
+        }
         training = [step for step in seen if step.stage == "training"]
         assert [step.done for step in training] == list(range(1, len(training) + 1))
         assert all(step.losses is not None for step in training)
