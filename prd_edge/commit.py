@@ -144,8 +144,9 @@ class StoreWriter:
                     files.remove_tree(temporary)
                 raise
             self._point(name, name)
-            with suppress(OSError):  # it is of no use any more, and the commit is made
-                CheckpointFile(self._store.checkpoint).remove()
+            if parent is not None:  # a new store's first version comes before what was learned
+                with suppress(OSError):
+                    CheckpointFile(self._store.checkpoint).remove()
         return Version(final, manifest)
 
     def rollback(self, name: str | None = None) -> Version:

@@ -42,14 +42,14 @@ class Harvest:
         return dict(sorted(Counter(self.labels).items()))
 
     def holdout(self, fraction: float) -> NDArray[np.bool_]:
-        """(N,) True for held-out images: of each class the same fraction, chosen by content, so
-        that neither names nor order matter. A class of fewer than five gives none away."""
+        """(N,) True for held-out images: of each class the same fraction, at least one, chosen by
+        content, so that neither names nor order matter. A class of fewer than five gives none."""
         chosen = np.zeros(len(self.labels), bool)
         for label, count in self.counts().items():
-            if count >= _SMALLEST_CLASS_TO_SPLIT:
+            if fraction > 0 and count >= _SMALLEST_CLASS_TO_SPLIT:
                 rows = [row for row, own in enumerate(self.labels) if own == label]
                 rows.sort(key=self.digests.__getitem__)
-                chosen[rows[: int(count * fraction)]] = True
+                chosen[rows[: max(1, int(count * fraction))]] = True
         return chosen
 
 
@@ -87,7 +87,7 @@ def harvest(
             image = decode(item.source)
         except ImageError as error:
             return _Embedded(item, reason=str(error))
-        digest = hashlib.blake2b(image.data, digest_size=16, person=_shape_key(image)).digest()
+        digest = digest_of(image)
         found = look(image, digest) if look else Look(embedder.embed_among_many(image))
         return _Embedded(item, digest, found)
 
@@ -101,11 +101,12 @@ def harvest(
         if found.look is None:
             skipped.append(Skipped(found.item.name, found.reason, found.item.label))
         elif found.digest in by_content:
-            by_content[found.digest].append(replace(found, look=None))
+            by_content[found.digest].append(replace(found, item=_without_pixels(found), look=None))
         else:
             keep(found.item, found.digest, found.look.more)
-            own = replace(found, look=Look(found.look.embedding), row=len(by_content))
-            by_content[found.digest] = [own]
+            look_ = Look(found.look.embedding)
+            item = _without_pixels(found)
+            by_content[found.digest] = [replace(found, item=item, look=look_, row=len(by_content))]
         if on_progress is not None:
             on_progress(Progress("reading images", done, session.count))
 
@@ -129,6 +130,16 @@ def harvest(
     )
 
 
+def _without_pixels(found: _Embedded) -> Item:
+    return replace(found.item, source=None)
+
+
+def digest_of(image: NDArray[np.uint8]) -> bytes:
+    """Equal for equal pictures."""
+    shape = f"{image.shape[0]}x{image.shape[1]}".encode()
+    return hashlib.blake2b(image.data, digest_size=16, person=shape).digest()
+
+
 def _refuse_empty_classes(labels: set[str], kept: list[_Embedded], skipped: list[Skipped]) -> None:
     without = sorted(labels - {found.item.label for found in kept})
     if kept and not without:
@@ -137,7 +148,3 @@ def _refuse_empty_classes(labels: set[str], kept: list[_Embedded], skipped: list
     own = [s for s in skipped if without and s.label == without[0]] or skipped
     why = f"; first problem: {own[0].name}: {own[0].reason}" if own else "; add some"
     raise NoUsableDataError(what + why)
-
-
-def _shape_key(image: NDArray[np.uint8]) -> bytes:
-    return f"{image.shape[0]}x{image.shape[1]}".encode()

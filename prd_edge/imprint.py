@@ -6,6 +6,7 @@ session is held out first, to measure accuracy and fit the temperature, and then
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,13 @@ def accuracy_before(readout: Readout, harvest: Harvest, holdout: float) -> float
     held = harvest.holdout(holdout)
     if not readout.labels or not held.any():
         return None
-    scores = readout.scores(harvest.embeddings[held])
+    labels = np.array(harvest.labels, dtype=object)[held]
+    return accuracy_of(readout, harvest.embeddings[held], labels)
+
+
+def accuracy_of(
+    readout: Readout, embeddings: NDArray[np.float32], labels: Sequence[str] | NDArray[np.object_]
+) -> float:
+    scores = readout.scores(embeddings)
     answers = np.array(readout.labels, dtype=object)[scores.argmax(axis=1)]
-    return float((answers == np.array(harvest.labels, dtype=object)[held]).mean())
+    return float((answers == np.array(labels, dtype=object)).mean())

@@ -98,7 +98,12 @@ def learn_session(
         raise InvalidInputError(f"no mode named {mode!r}; choose one of {', '.join(MODES)}")
     started = time.perf_counter()
     session = Session.open(data)
-    trains = mode == "prd" or (mode is None and torch_is_installed())
+    trains = mode == "prd" or (mode is None and (torch_is_installed() or settings.wants_training))
+    if settings.wants_training and not trains:
+        raise InvalidInputError(
+            "imprinting does not train: leave out --recipe, --train-from and --epochs, "
+            "or use --mode prd"
+        )
 
     def learn() -> _Outcome:
         threads = settings.threads

@@ -17,7 +17,7 @@ class Losses(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a session is going to take, measured on its first images before the work starts."""
+    """What a session is going to take, by a short measurement before the work starts."""
 
     seconds: float
     memory_mb: float

@@ -42,6 +42,10 @@ class TrainingSettings:
     max_memory_mb: float | None = None
     holdout: float = 0.2
 
+    @property
+    def wants_training(self) -> bool:
+        return any(option is not None for option in (self.recipe, self.train_from, self.epochs))
+
     def __post_init__(self) -> None:
         for name, value, least in (
             ("epochs", self.epochs, 1),

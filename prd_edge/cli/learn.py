@@ -41,7 +41,7 @@ _VISIBLE_DRIFT = 5e-5
     help="prd: train the encoder's last stages (the default where torch is installed). "
     "imprint: leave it as it is; closed form, in seconds.",
 )
-@click.option("--recipe", help="How to train: edge (default) or paper.")
+@click.option("--recipe", help="How to train: edge, or paper (default if untrained).")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the images.")
 @click.option("--train-from", metavar="STAGE", help="First stage of the encoder to train.")
 @click.option(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from prd_edge.drift import drift
 from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import Cancelled, GuardRefusedError
 from prd_edge.harvest import Harvest
-from prd_edge.imprint import Imprint, Imprinted, judged
+from prd_edge.imprint import Imprint, Imprinted, accuracy_of, judged
 from prd_edge.learn.checkpointing import Resumable
 from prd_edge.learn.cut import Cut, cut
 from prd_edge.learn.encoders import make_graph, module_weights
@@ -54,6 +55,7 @@ def adapt(task: TrainingTask, settings: TrainingSettings) -> Learned:
 class _Result(NamedTuple):
     encoder: BuiltEncoder
     learned: Imprinted
+    embeddings: np.ndarray  # (N, D), by the trained encoder
 
 
 @dataclass
@@ -91,9 +93,9 @@ class _Adaptation:
         self.reading.forget_views()
         release_memory()
         floor = Imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
-        if trained is not None and (worse := _worse(trained.learned, floor.accuracy)):
+        if trained is not None and (worse := self._worse(trained, floor, as_before)):
             trained, note = None, worse
-        encoder, learned = (None, floor.completed()) if trained is None else trained
+        encoder, learned = (None, floor.completed()) if trained is None else trained[:2]
         if encoder is None:
             note = f"{note}; the session was imprinted instead"
         before = known.bank if encoder is None else self._earlier_bank()
@@ -103,6 +105,21 @@ class _Adaptation:
             drift=drift(before, learned.bank),
             encoder=encoder,
             training=self._figures(floor.accuracy, encoder is not None, note),
+        )
+
+    def _worse(self, trained: _Result, floor: Imprint, as_before: Harvest) -> str | None:
+        """What speaks against keeping what was trained."""
+        reached, at_least, of_what = trained.learned.holdout_accuracy, floor.accuracy, "hold-out"
+        if reached is None or at_least is None:  # without a hold-out, at least no disaster
+            of_what = "images themselves"
+            reached = accuracy_of(trained.learned.readout, trained.embeddings, as_before.labels)
+            imprinted = floor.completed().readout
+            at_least = accuracy_of(imprinted, as_before.embeddings, as_before.labels)
+        if reached >= at_least:
+            return None
+        return (
+            f"training reached {100 * reached:.1f} % of the {of_what}, "
+            f"imprinting {100 * at_least:.1f} %"
         )
 
     def _figures(self, floor: float | None, kept: bool, note: str | None) -> TrainingFigures:
@@ -144,10 +161,7 @@ class _Adaptation:
         )
 
     def _seconds_left(self) -> float:
-        if self.settings.max_seconds is None:
-            return float("inf")
-        spent = time.perf_counter() - self.task.started
-        return self.settings.max_seconds - spent - self.plan.finishing_seconds
+        return self.plan.seconds_to_train_in - (time.perf_counter() - self.task.started)
 
     # Training
 
@@ -171,7 +185,7 @@ class _Adaptation:
             learned = Imprint(bank, temperature, new, holdout=self.settings.holdout).completed()
         else:
             learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
-        return _Result(self._encoder(held), learned)
+        return _Result(self._encoder(held), learned, embeddings)
 
     def _train(
         self, bank: PrototypeBank, classes: torch.Tensor, held: np.ndarray, count: int
@@ -226,21 +240,28 @@ class _Adaptation:
         temperature: float,
     ) -> Imprinted:
         """Prototypes as the losses made them; where nothing is trained they are means."""
-        known_labels = np.array(new.labels, dtype=object)
-        means = bank.add(new.embeddings, new.labels)
-        prototypes = means.prototypes()[[means.index(label) for label in labels]]
-        counts = means.counts[[means.index(label) for label in labels]]
-        parts = len(self.cut.encoder.part_widths())
-        prototypes[:, self.cut.trained] = _of_length(
-            learned, np.sqrt(parts * learned.shape[1] / prototypes.shape[1])
+        of_images = np.array(new.labels, dtype=object)
+        widths = self.cut.encoder.part_widths()
+        trained_parts = sum(
+            start >= self.cut.trained.start for start in accumulate((0, *widths[:-1]))
         )
-        # Equally long rows: in the plain metric, the nearest is the one of the largest cosine.
-        rows = PrototypeBank.of_prototypes(labels, counts, _of_length(prototypes, np.sqrt(parts)))
+
+        def rows_of(means: PrototypeBank) -> PrototypeBank:
+            order = [means.index(label) for label in labels]
+            prototypes = means.prototypes()[order]
+            prototypes[:, self.cut.trained] = _of_length(learned, np.sqrt(trained_parts))
+            # Equally long rows: in the plain metric the nearest is the one of the largest cosine.
+            rows = _of_length(prototypes, np.sqrt(len(widths)))
+            return PrototypeBank.of_prototypes(labels, means.counts[order], rows)
+
+        taught = bank.add(new.embeddings[~held], list(of_images[~held]))
         accuracy = None
         if held.any():
+            trial = rows_of(taught)
             temperature, accuracy = judged(
-                rows, Readout.of(rows), temperature, new.embeddings[held], known_labels[held]
+                trial, Readout.of(trial), temperature, new.embeddings[held], of_images[held]
             )
+        rows = rows_of(taught.add(new.embeddings[held], list(of_images[held])))
         return Imprinted(rows, calibrated(rows, temperature), int(held.sum()), accuracy)
 
     def _encoder(self, held: np.ndarray) -> BuiltEncoder:
@@ -250,18 +271,8 @@ class _Adaptation:
             parts=encoder.part_widths(), adapted_from=self.cut.spec_start
         )
         graph = make_graph(encoder, spec.image_size)
-        squares = self.reading.sample_squares(held)
-        if len(squares):
-            check_parity(encoder, graph, squares)
+        check_parity(encoder, graph, self.reading.sample_squares(held))
         return BuiltEncoder(spec, module_weights(encoder), graph)
-
-
-def _worse(learned: Imprinted, floor: float | None) -> str | None:
-    """What speaks against keeping what was trained."""
-    reached = learned.holdout_accuracy
-    if reached is None or floor is None or reached >= floor:
-        return None
-    return f"training reached {100 * reached:.1f} % of the hold-out, imprinting {100 * floor:.1f} %"
 
 
 def _of_length(rows: np.ndarray, length: float) -> np.ndarray:

@@ -34,7 +34,10 @@ class Resumable:
         self._saved = time.perf_counter()
         # The same images, in the same order, learned in the same way upon the same knowledge.
         what = hashlib.sha256()
-        settled = [asdict(recipe), settings.seed, settings.holdout, cut.start, task.spec]
+        settled = [asdict(recipe), settings.holdout, cut.start, task.spec]
+        settled += [reading.cached_views, task.known.bank.labels]
+        if settings.seed is not None:  # without one the same bytes are not promised
+            settled += [settings.seed, reading.plan.threads]
         what.update(json.dumps(settled).encode())
         for digest, label in zip(reading.found.digests, reading.found.labels, strict=True):
             what.update(digest + label.encode() + b"\0")

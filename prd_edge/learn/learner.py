@@ -95,8 +95,7 @@ def learn_session(
             for samples in _mini_batches(len(data), batches, generator):
                 losses = training.step(data.views(samples, generator))
                 step += 1
-                if not all(map(isfinite, losses)):
-                    raise GuardRefusedError(f"training gave {losses} at step {step}")
+                _refuse_divergence(losses, step)
                 if on_step(Step(epoch + 1, step, steps, losses)):
                     return Learned(training.learned.detach(), step)
             on_epoch(training.checkpoint(epoch + 1))
@@ -109,7 +108,7 @@ def one_step(encoder: nn.Module, views: Views, recipe: Recipe) -> None:
     """A single step on classes that are all new, to see what it costs."""
     encoder.train()
     with torch.no_grad():
-        features = encoder(views.inputs[:1]).shape[1]
+        features = encoder(views.inputs[:2]).shape[1]
     prototypes = torch.zeros(int(views.classes.max()) + 1, features)
     _Training(encoder, prototypes, known=0, recipe=recipe, seed=0).step(views)
 
@@ -217,3 +216,9 @@ def _mini_batches(samples: int, batches: int, generator: Generator) -> Iterator[
 def _epoch_seed(seed: int, epoch: int) -> int:
     """Each epoch draws its own numbers, so that it can begin without those before it."""
     return (seed * 1_000_003 + epoch + 1) % 2**63
+
+
+def _refuse_divergence(losses: Losses, step: int) -> None:
+    for name, loss in losses._asdict().items():
+        if not isfinite(loss):
+            raise GuardRefusedError(f"training diverged: the {name} loss was {loss} at step {step}")

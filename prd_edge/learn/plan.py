@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from copy import deepcopy
 from dataclasses import replace
+from math import ceil, floor, inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ _TRIAL_SAMPLES = 4
 _SMALLEST_BATCH = 8
 _WORKING_OVER_SAVED = 1.6  # all that a step takes up, over what is kept for its backward pass
 _SOLVE_COPIES = 5  # of a covariance, while the readout is computed
+_EMBEDDING_COPIES = 3  # of all embeddings, while old classes are carried over
+_BASE_MB = 650.0  # of a process that has loaded an encoder to train, and little else
+_ROUGHLY_MB = 100.0
 _SECONDS_A_GIGAFLOP = 0.02  # of double-precision linear algebra: what a slow core does
 
 
@@ -39,6 +43,7 @@ class Plan(NamedTuple):
     threads: int
     views_budget: float  # bytes for views
     finishing_seconds: float  # from the last step to the commit
+    seconds_to_train_in: float  # from the start of the session
     estimate: Estimate
 
 
@@ -62,8 +67,7 @@ def make_plan(
 ) -> Plan:
     """`cached_bytes` and `read_seconds` are of one view of one image."""
     budget = (settings.max_memory_mb or _default_memory_mb()) * _MB
-    release_memory()
-    base = memory_mb() * _MB
+    base = _base_mb() * _MB
     room = budget - base
     cache = min(images * (1 + FEWEST_VIEWS) * cached_bytes, room / 2)  # what it should have
     while (
@@ -73,11 +77,12 @@ def make_plan(
         recipe = replace(recipe, batch_size=recipe.batch_size // 2)
     working = 2 * recipe.batch_size * trial.view_bytes
     views_budget = room - working
-    if views_budget <= 0:
-        needed = (base + working) / _MB
+    closing = _SOLVE_COPIES * 8 * dimensions**2 + _EMBEDDING_COPIES * 8 * dimensions * images
+    if views_budget <= 0 or (settings.max_memory_mb and closing > room):
         raise InvalidInputError(
-            f"--max-memory {budget / _MB:.0f} is too little to train: about {needed:.0f} MB are "
-            "needed; allow more, or use --mode imprint"
+            f"{budget / _MB:.0f} MB of memory are too little to train: about "
+            f"{(base + max(working, closing)) / _MB:.0f} MB are needed; allow more with "
+            "--max-memory, learn fewer images at a time, or use --mode imprint"
         )
     fitting = int(views_budget // (images * cached_bytes)) - 1 if cached_bytes else recipe.views
     views = min(max(fitting, 0), recipe.views)
@@ -88,9 +93,10 @@ def make_plan(
     looks = images * (1 + recipe.views if is_cached else 2 + 2 * recipe.epochs)
     solve_flops = 6 * dimensions**3
     finishing = images * trial.view_seconds / 3 + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
+    finishing += 0.0 if is_cached else images * read_seconds
     seconds = looks * read_seconds + 2 * images * recipe.epochs * trial.view_seconds + finishing
     cached = images * (1 + views) * cached_bytes if is_cached else 0.0
-    peak = base + max(working + cached, _SOLVE_COPIES * 8 * dimensions**2)
+    peak = base + max(working + cached, closing)
     estimate = Estimate(
         seconds=seconds,
         memory_mb=peak / _MB,
@@ -100,7 +106,8 @@ def make_plan(
         steps=steps,
         threads=trial.threads,
     )
-    return Plan(recipe, trial.threads, views_budget, finishing, estimate)
+    train_in = inf if settings.max_seconds is None else settings.max_seconds - finishing
+    return Plan(recipe, trial.threads, views_budget, finishing, train_in, estimate)
 
 
 def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]) -> Trial:
@@ -143,9 +150,17 @@ def thread_candidates(settings: TrainingSettings, available: int) -> list[int]:
     return sorted({1, (available + 1) // 2, available})
 
 
+def _base_mb() -> float:
+    """Roughly what is taken up already. What fits beside it decides over batches and views, and so
+    over the result, which must not hang on a few megabytes more or less."""
+    release_memory()
+    return max(_BASE_MB, ceil(memory_mb() / _ROUGHLY_MB) * _ROUGHLY_MB)
+
+
 def _default_memory_mb() -> float:
     try:
         available = int(Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0])
     except (OSError, IndexError, ValueError):
         return DEFAULT_MEMORY_MB
-    return min(DEFAULT_MEMORY_MB, memory_mb() + _SHARE_OF_FREE_MEMORY * available / 1024)
+    free = _base_mb() + _SHARE_OF_FREE_MEMORY * available / 1024
+    return min(DEFAULT_MEMORY_MB, floor(free / _ROUGHLY_MB) * _ROUGHLY_MB)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from math import inf
 from typing import Any
 
 import numpy as np
 import torch
 
-from prd_edge.errors import ImageError, InvalidInputError
-from prd_edge.harvest import Harvest, Look, harvest
+from prd_edge.errors import GuardRefusedError, ImageError, InvalidInputError
+from prd_edge.harvest import Harvest, Look, digest_of, harvest
 from prd_edge.images import decode
 from prd_edge.learn.cut import Cut
 from prd_edge.learn.plan import Plan, make_plan, measure_step, thread_candidates
@@ -92,6 +93,7 @@ class _Reader:
     cut: Cut
     proof: list[tuple[bytes, np.ndarray]] = field(default_factory=list, init=False)
     budget: float = field(default=0.0, init=False)
+    deadline: float = field(default=inf, init=False)  # after it there is no time to train
     cached_views: int = field(default=0, init=False)
 
     def look(self, image: np.ndarray, digest: bytes) -> Look:
@@ -111,8 +113,8 @@ class _Reader:
         raise NotImplementedError
 
     def plan(self, recipe: Recipe, settings: TrainingSettings) -> Plan:
-        image = self._first_image()
         started = time.perf_counter()
+        image = self._first_image()
         view, cached_bytes = self.cost(image)
         read_seconds = (time.perf_counter() - started) / self.task.embedder.threads
         candidates = thread_candidates(settings, self.task.embedder.threads)
@@ -128,6 +130,7 @@ class _Reader:
 
     def begin(self, plan: Plan) -> None:
         self.budget = plan.views_budget
+        self.deadline = self.task.started + plan.seconds_to_train_in
 
     def keep_for_proof(self, digest: bytes, square: np.ndarray) -> None:
         """Of each class the smallest digests are held out, so the smallest of all are."""
@@ -151,6 +154,7 @@ class _Whole(_Reader):
     def __init__(self, task: TrainingTask, cut: Cut) -> None:
         super().__init__(task, cut)
         self._squares: list[np.ndarray] = []
+        self._joined: torch.Tensor | None = None
 
     def cost(self, image: np.ndarray) -> tuple[torch.Tensor, int]:
         square = self.task.embedder.preprocess(image)
@@ -163,8 +167,8 @@ class _Whole(_Reader):
 
     def keep(self, _item: Item, digest: bytes, more: Any) -> None:
         self._squares.append(more)
-        if len(self._squares) * more.nbytes > self.budget:
-            needed = (self.task.session.count or len(self._squares)) * more.nbytes / _MB
+        if 2 * len(self._squares) * more.nbytes > self.budget:  # twice while they are joined
+            needed = 2 * (self.task.session.count or len(self._squares)) * more.nbytes / _MB
             raise InvalidInputError(
                 f"{needed:.0f} MB of pixels do not fit into the memory that is allowed; raise "
                 "--max-memory, or learn fewer images in a session"
@@ -172,10 +176,13 @@ class _Whole(_Reader):
         self.keep_for_proof(digest, more)
 
     def prepared(self, rows: np.ndarray, classes: torch.Tensor) -> PreparedSession:
-        return Squares(torch.from_numpy(np.stack([self._squares[row] for row in rows])), classes)
+        if self._joined is None:
+            self._joined = torch.from_numpy(np.stack(self._squares))
+            self._squares.clear()
+        return Squares(self._joined, classes, torch.from_numpy(rows))
 
     def forget(self) -> None:
-        self._squares.clear()
+        self._joined = None
 
 
 class _Trunked(_Reader):
@@ -189,7 +196,7 @@ class _Trunked(_Reader):
         self._seed = settings.seed or 0
         self._storage = ViewStorage(0.0, None)
         self._random_views = recipe.views
-        self._sources: list[object] = []
+        self._sources: list[tuple[object, bytes]] = []  # files, and what was in them
 
     def begin(self, plan: Plan) -> None:
         super().begin(plan)
@@ -206,7 +213,8 @@ class _Trunked(_Reader):
         assert plain.output is not None
         views = [View(plain.features, None)]
         number = int.from_bytes(digest)
-        wanted = 0 if self._storage.is_full else self._random_views
+        is_late = time.perf_counter() > self.deadline
+        wanted = 0 if self._storage.is_full or is_late else self._random_views
         for view in range(wanted):
             views.append(self._view(image, np.random.default_rng([self._seed, view, number])))
         return Look(plain.output, (square[0], views))
@@ -214,10 +222,11 @@ class _Trunked(_Reader):
     def keep(self, item: Item, digest: bytes, more: Any) -> None:
         square, views = more
         self.keep_for_proof(digest, square)
-        self._sources.append(item.source if isinstance(item.source, Path) else None)
+        is_file = isinstance(item.source, str | os.PathLike)
+        self._sources.append((item.source if is_file else None, digest))
         self._storage.add(views)
         self.cached_views = self._storage.random_views
-        if self._storage.is_full and self._sources[-1] is None:
+        if self._storage.is_full and any(source is None for source, _ in self._sources):
             raise InvalidInputError(
                 f"views of {len(self._sources)} images do not fit into the memory that is allowed; "
                 "raise --max-memory, or give a folder, whose files can be read again"
@@ -235,10 +244,19 @@ class _Trunked(_Reader):
         square = random_view(image, self.task.embedder.preprocess, random)
         return View(*self._trunk.view(square))
 
+    def _same_image(self, source: object, digest: bytes) -> np.ndarray:
+        try:
+            image = decode(source)
+        except ImageError as error:
+            raise GuardRefusedError(f"{source} cannot be read any more ({error})") from error
+        if digest_of(image) != digest:
+            raise GuardRefusedError(f"{source} was changed while it was being learned")
+        return image
+
     def _look_again(self, wanted: Sequence[tuple[int, int | None]]) -> list[View]:
         def look(picture: tuple[int, int | None]) -> View:
             row, seed = picture
-            image = decode(self._sources[row])
+            image = self._same_image(*self._sources[row])
             if seed is not None:
                 return self._view(image, np.random.default_rng(seed))
             square = self.task.embedder.preprocess(image)

@@ -60,11 +60,14 @@ class ViewStorage:
         if self._count == 0:
             self._allocate(views)
         while (self._count + 1) * self._row_bytes() > self._budget:
-            if self.random_views == FEWEST_VIEWS:
-                self._features, self._snapshots, self.is_full = [], [], True
-                return
+            if self.random_views <= FEWEST_VIEWS:
+                break
             self._features.pop()
             self._snapshots.pop()
+        fits = (self._count + 1) * self._row_bytes() <= self._budget
+        if not fits or self._count == len(self._features[0]) or len(views) <= self.random_views:
+            self._features, self._snapshots, self.is_full = [], [], True
+            return
         for kept, snapshots, view in zip(self._features, self._snapshots, views, strict=False):
             kept[self._count] = view.features
             if snapshots is not None and view.snapshot is not None:
@@ -167,18 +170,19 @@ class RecomputedViews:
 
 @dataclass(frozen=True)
 class Squares:
-    images: Tensor  # uint8 (N, S, S, 3)
+    images: Tensor  # uint8 (pictures, S, S, 3)
     classes: Tensor  # (N,)
+    rows: Tensor | None = None  # (N,), of the pictures that belong to it; all where there are none
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def views(self, samples: Tensor, generator: Generator) -> Views:
         both = torch.cat([samples, samples])
-        return Views(random_views(self.images[both], generator), self.classes[both])
+        return Views(random_views(self.plain(both), generator), self.classes[both])
 
     def plain(self, samples: Tensor) -> Tensor:
-        return self.images[samples]
+        return self.images[samples if self.rows is None else self.rows[samples]]
 
 
 PreparedSession = CachedViews | RecomputedViews | Squares

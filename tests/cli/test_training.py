@@ -76,7 +76,7 @@ def test_what_was_not_kept_is_told(prd_edge: Cli, store: Path, tmp_path: Path) -
     [
         (("--recipe", "magic"), "no recipe named 'magic'; choose one of edge, paper"),
         (("--train-from", "nowhere"), "no stage named 'nowhere'; choose one of stem, "),
-        (("--max-memory", "100"), "--max-memory 100 is too little to train"),
+        (("--max-memory", "100"), "100 MB of memory are too little to train: about "),
         (("--epochs", "0"), "--epochs"),
         (("--seed", "-1"), "--seed"),
         (("--max-seconds", "nan"), "max_seconds is nan"),

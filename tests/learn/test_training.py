@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import re
+import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -11,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from prd_edge import Progress, Runtime, StoreConfig
+from prd_edge import Progress, Runtime, StoreConfig, files
 from prd_edge.difference import difference
-from prd_edge.errors import Cancelled, GuardRefusedError, InvalidInputError
+from prd_edge.errors import Cancelled, GuardRefusedError, InvalidInputError, StoreError
 from prd_edge.learn import adapt, checkpointing, reading
 from prd_edge.learn.plan import Plan
 from prd_edge.learn.recipes import RECIPES
@@ -182,7 +186,7 @@ class TestRecipesAndEncoders:
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
 
     def test_the_paper_recipe_compares_by_cosine(self, runtime: Runtime) -> None:
-        options = {**QUICK, "recipe": "paper", "holdout": 0.0}
+        options = {**QUICK, "recipe": "paper", "epochs": 40}
         runtime.learn_session(pairs("blue", "green"), **options)
         report = runtime.learn_session(pairs("red", "white"), **options)
         assert report.mode == "prd"
@@ -199,7 +203,7 @@ class TestRecipesAndEncoders:
         self, runtime: Runtime
     ) -> None:
         reports = [
-            runtime.learn_session(pairs(*labels), mode="prd", epochs=1, seed=0, holdout=0.0)
+            runtime.learn_session(pairs(*labels), mode="prd", epochs=12, seed=0)
             for labels in (("blue", "green"), ("red", "white"))
         ]
         assert [report.mode for report in reports] == ["prd", "prd"]
@@ -261,6 +265,14 @@ class TestGuards:
         assert runtime.store.live().read(ENCODER) == before.read(ENCODER)
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
 
+    def test_without_a_hold_out_a_disaster_is_still_noticed(self, runtime: Runtime) -> None:
+        """One step from random prototypes is no better than chance."""
+        options = {**QUICK, "recipe": "paper", "epochs": 1, "holdout": 0.0}
+        report = runtime.learn_session(pairs("blue", "green", "red"), **options)
+        assert report.mode == "imprint"
+        assert report.training is not None
+        assert "% of the images themselves, imprinting 100.0 %" in str(report.training.note)
+
     def test_a_loss_that_is_not_a_number(
         self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -318,7 +330,7 @@ class TestBudgets:
         assert accuracy(runtime, "blue", "green") == 1.0
 
     def test_memory_that_cannot_be_enough(self, runtime: Runtime) -> None:
-        with pytest.raises(InvalidInputError, match="--max-memory 100 is too little to train"):
+        with pytest.raises(InvalidInputError, match="100 MB of memory are too little to train"):
             runtime.learn_session(pairs("blue", "green"), max_memory=100, **QUICK)
         assert not runtime.store.path.exists()
 
@@ -339,6 +351,40 @@ class TestBudgets:
         assert runs[0].training is not None
         assert runs[0].training.views == 0
         assert runs[0].training == runs[1].training, "and are the same each time"
+
+    @pytest.mark.usefixtures("little_room")
+    def test_a_file_that_is_gone_when_it_is_needed_again(
+        self, runtime: Runtime, tmp_path: Path
+    ) -> None:
+        folder = write_session(tmp_path / "data", images=8)
+
+        def remove_one(step: Progress) -> None:
+            if step.stage == "training":
+                for path in folder.glob("red/*.png"):
+                    path.unlink()
+
+        report = runtime.learn_session(folder, on_progress=remove_one, **QUICK)
+        assert report.mode == "imprint"
+        assert report.training is not None
+        assert re.search(r"red/\d\.png cannot be read any more", str(report.training.note))
+
+    def test_a_stream_is_not_kept_while_it_is_read(self, runtime: Runtime) -> None:
+        alive: list[weakref.ref[np.ndarray]] = []
+
+        def stream() -> Iterator[tuple[np.ndarray, str]]:
+            for image, label in pairs("blue", "green", images=20):
+                own = np.array(image)
+                alive.append(weakref.ref(own))
+                yield own, label
+
+        most = 0
+
+        def count(step: Progress) -> None:
+            nonlocal most
+            most = max(most, sum(reference() is not None for reference in alive))
+
+        runtime.learn_session(stream(), on_progress=count, mode="imprint")
+        assert most < 15
 
     @pytest.mark.usefixtures("little_room")
     def test_a_stream_that_does_not_fit_cannot_be_read_again(self, runtime: Runtime) -> None:
@@ -400,6 +446,39 @@ class TestInterruptions:
         assert report.training.resumed_after == 2
         assert not stopped.store.checkpoint.exists()
         assert learned_files(stopped) == learned_files(whole)
+
+    def test_a_new_store_keeps_its_checkpoint_until_the_session_is_committed(
+        self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(checkpointing, "SECONDS_BETWEEN", 0.0)
+
+        def full_disk(operation: str, path: Path) -> None:
+            if operation == "write" and path.parent.name.endswith("000002"):
+                raise OSError(errno.ENOSPC, "no space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(files, "before_operation", full_disk)
+            with pytest.raises(StoreError, match="the disk is full"):
+                runtime.learn_session(pairs("blue", "green"), **QUICK)
+        report = runtime.learn_session(pairs("blue", "green"), **QUICK)
+        assert report.training is not None
+        assert report.training.resumed_after == 2
+
+    def test_a_checkpoint_upon_other_classes_is_not_used(
+        self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The same sums under other names: rolled back from a version with a renamed class."""
+        monkeypatch.setattr(checkpointing, "SECONDS_BETWEEN", 0.0)
+        options = {**TRAIN, "epochs": 4}
+        runtime.learn_session(pairs("blue", "green"), mode="imprint")
+        runtime.rename("green", "grun")
+        data = pairs("green", "red", start=40)
+        with pytest.raises(Stopped):
+            runtime.learn_session(data, on_progress=self.stop_after(2), **options)
+        runtime.rollback("2")
+        report = runtime.learn_session(data, **options)
+        assert report.training is not None
+        assert report.training.resumed_after == 0
 
     @pytest.mark.parametrize("change", ["other data", "other seed", "flipped bit", "cut off"])
     def test_a_checkpoint_of_something_else_is_not_used(

@@ -137,7 +137,8 @@ def test_nothing_of_a_sample_is_left(
     monkeypatch.setattr(checkpointing, "SECONDS_BETWEEN", 0.0)
     runtime = Runtime.open(tmp_path / "store", config=SMALL, threads=1)
     runtime.init()
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in TRAIN.items()]
+    chosen = TRAIN if mode == "prd" else {}
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     folders = [
         make_images(tmp_path / "one", ("cup", "pen"), 1),
         make_images(tmp_path / "two", ("pen", "lid"), 2),

@@ -7,6 +7,9 @@ from torch import Tensor, nn
 
 from prd_edge.learn.encoders.staged import StagedEncoder, UnitPool
 
+# They draw from the random state of the app, so that a seed would not settle the result.
+_RANDOM = ("Dropout", "StochasticDepth")
+
 
 class Tail(nn.Module):
     """Stages from `start` on: features (B, C, h, w) to the parts pooled in them (B, D_t).
@@ -28,7 +31,8 @@ class Tail(nn.Module):
     def train(self, mode: bool = True) -> Tail:
         super().train(mode)
         for module in self.modules():
-            if isinstance(module, nn.BatchNorm2d) and not self.is_whole:
+            frozen = isinstance(module, nn.BatchNorm2d) and not self.is_whole
+            if frozen or type(module).__name__ in _RANDOM:
                 module.eval()
         return self
 
