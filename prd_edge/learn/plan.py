@@ -120,18 +120,20 @@ def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]
     )
     classes = torch.arange(2).repeat(_TRIAL_SAMPLES)
     kept: dict[int, int] = {}
+    copy = deepcopy(tail)
+    weights = {parameter.untyped_storage().data_ptr() for parameter in copy.parameters()}
 
     def count(tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
-        one_step(deepcopy(tail), Views(inputs, classes), recipe)  # also warms up
+        one_step(copy, Views(inputs, classes), recipe)  # also warms up
     timed = []
     for threads in candidates:
         torch.set_num_threads(threads)
-        copy = deepcopy(tail)
         one_step(copy, Views(inputs, classes), recipe)  # a new number of threads warms up anew
         started = time.perf_counter()
         one_step(copy, Views(inputs, classes), recipe)
