@@ -37,7 +37,7 @@ def test_files_named_in_documents_exist(document: Path) -> None:
     text = document.read_text()
     for target in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (document.parent / target).exists(), target
-    for script in re.findall(r"(?:scripts|benchmarks)/[a-z_]+(?:\.py)?", text):
+    for script in re.findall(r"(?:scripts|benchmarks)/[a-z0-9_]+(?:\.py)?", text):
         assert (ROOT / script).exists(), script
 
 
