@@ -66,7 +66,7 @@ def whole_network(folder: Path, known: int) -> None:
             return Views(torch.from_numpy(np.concatenate(views)), self.classes[both])
 
     encoder = load_module("efficientnet_lite0", read_wheel_weights())
-    prototypes = torch.randn(known + CLASSES, 1984, generator=torch.Generator().manual_seed(0))
+    prototypes = torch.randn(known + CLASSES, 2768, generator=torch.Generator().manual_seed(0))
     learned = learn_session(encoder, prototypes, known, Session(), EDGE, seed=0)
     print(json.dumps({"steps": learned.steps, "peak_memory_mb": peak_memory_mb()}))
 

@@ -47,7 +47,7 @@ def test_each_image_has_its_embedding_and_label(embedder: Embedder, tmp_path: Pa
     found = harvest(Session.open(root), embedder)
     assert found.labels == ("cup", "cup", "mug")
     assert found.counts() == {"cup": 2, "mug": 1}
-    assert (found.embeddings.shape, found.embeddings.dtype) == ((3, 1984), np.float32)
+    assert (found.embeddings.shape, found.embeddings.dtype) == ((3, 2768), np.float32)
     assert (found.skipped, found.duplicates) == ((), 0)
     for row, seed in enumerate((1, 2, 3)):
         np.testing.assert_array_equal(

@@ -22,8 +22,10 @@ HEAD_CHANNELS = 1280
 PIXEL_MEAN = 127.0
 PIXEL_SCALE = 128.0
 
-# Pooled outputs of these blocks, and of the head, are the embedding's parts.
-EMBEDDED_BLOCKS = (7, 10, 14, 15)
+# Of these blocks' outputs the mean over the image and the spread around it are parts of the
+# embedding; of the head's the mean is the last.
+EMBEDDED_BLOCKS = (4, 7, 10, 14, 15)
+SPREAD_EPS = 1e-6
 
 
 class Block(NamedTuple):
@@ -55,7 +57,10 @@ def _blocks() -> Iterator[Block]:
 
 
 BLOCKS = tuple(_blocks())
-EMBEDDING_PARTS = (*(BLOCKS[i].channels_out for i in EMBEDDED_BLOCKS), HEAD_CHANNELS)
+EMBEDDING_PARTS = (
+    *(BLOCKS[i].channels_out for i in EMBEDDED_BLOCKS for _ in ("mean", "spread")),
+    HEAD_CHANNELS,
+)
 
 
 def same_padding(kernel: int, stride: int) -> tuple[int, int]:
@@ -128,14 +133,21 @@ class _GraphWriter:
         pooled = self.node("Flatten", self.node("GlobalAveragePool", x))
         return self.node("LpNormalization", pooled, axis=1, p=2)
 
+    def unit_spread(self, x: str) -> str:
+        off = self.node("Sub", x, self.node("GlobalAveragePool", x))
+        variance = self.node("GlobalAveragePool", self.node("Mul", off, off))
+        spread = self.node("Sqrt", self.node("Add", self.node("Flatten", variance), "spread_eps"))
+        return self.node("LpNormalization", spread, axis=1, p=2)
+
 
 def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
-    """One graph: uint8 images (N, S, S, 3) in, embeddings (N, 1984) out, each part unit length."""
+    """One graph: uint8 images (N, S, S, 3) in, embeddings (N, D) out, each part of unit length."""
     from onnx import TensorProto, helper
 
     g = _GraphWriter(weights)
     g.constant("zero", 0)
     g.constant("six", 6)
+    g.constant("spread_eps", SPREAD_EPS)
     pixels = g.node("Cast", "image", to=TensorProto.FLOAT)
     x = g.node("Transpose", pixels, perm=[0, 3, 1, 2])
     x = g.node("Sub", x, g.constant("pixel_mean", PIXEL_MEAN))
@@ -146,7 +158,7 @@ def build_onnx(weights: Mapping[str, np.ndarray]) -> bytes:
     for index, block in enumerate(BLOCKS):
         x = g.block(x, index, block)
         if index in EMBEDDED_BLOCKS:
-            parts.append(g.unit_pool(x))
+            parts += [g.unit_pool(x), g.unit_spread(x)]
     parts.append(g.unit_pool(g.relu6(g.conv(x, "_conv_head", "_bn1", kernel=1))))
     embedding = g.node("Concat", *parts, axis=1)
     g.nodes.append(helper.make_node("Identity", [embedding], ["embedding"]))

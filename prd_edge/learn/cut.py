@@ -37,6 +37,11 @@ def cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | N
 
 def _cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | None) -> Cut:
     encoder = load_stored(spec, weights)
+    if encoder.part_widths() != tuple(spec.parts):
+        raise InvalidInputError(
+            "this store's encoder was made by an older prd-edge, which embedded other stages; "
+            "use --mode imprint, or begin a new store"
+        )
     if isinstance(encoder, AnchoredEncoder):
         if train_from not in (None, encoder.start):
             raise InvalidInputError(
@@ -48,15 +53,10 @@ def _cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | 
         return Cut(encoder, encoder.adapted, encoder.start, trained)
     start = train_from or encoder.train_from
     tail = Tail(encoder, start)
-    stages = [name for name, _ in encoder.between(start)]
-    late = sum(
-        width
-        for name, width in zip(encoder.embedded_stages, encoder.part_widths(), strict=True)
-        if name in stages
-    )
-    last = slice(spec.dimensions - late, spec.dimensions)
     if not recipe.anchored or tail.is_whole:
-        return Cut(encoder, tail, start, last)
+        return Cut(encoder, tail, start, slice(encoder.width_before(start), spec.dimensions))
     anchored = AnchoredEncoder(encoder, start)
-    trained = slice(spec.dimensions, spec.dimensions + late)
-    return Cut(anchored.eval(), anchored.adapted, start, trained, copied=last)
+    width = spec.parts[-1]
+    trained = slice(spec.dimensions, spec.dimensions + width)
+    copied = slice(spec.dimensions - width, spec.dimensions)
+    return Cut(anchored.eval(), anchored.adapted, start, trained, copied)

@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from prd_edge.encoders.efficientnet_lite0 import SPREAD_EPS
 from prd_edge.onnx_bytes import model_bytes
 
 
@@ -141,6 +142,18 @@ class _GraphWriter:
         x = self.add("Flatten", [x], f"{name}.flat")
         self.add("LpNormalization", [x], name, axis=1, p=2)
 
+    def unit_spread(self, node: fx.Node, _: nn.Module) -> None:
+        name = self.names[node]
+        x = self.names[node.all_input_nodes[0]]
+        mean = self.add("GlobalAveragePool", [x], f"{name}.mean")
+        off = self.add("Sub", [x, mean], f"{name}.off")
+        squares = self.add("Mul", [off, off], f"{name}.squares")
+        variance = self.add("GlobalAveragePool", [squares], f"{name}.variance")
+        flat = self.add("Flatten", [variance], f"{name}.flat")
+        eps = self.constant(f"{name}.eps", SPREAD_EPS)
+        spread = self.add("Sqrt", [self.add("Add", [flat, eps], f"{name}.moved")], f"{name}.root")
+        self.add("LpNormalization", [spread], name, axis=1, p=2)
+
     def skip(self, node: fx.Node, _: nn.Module) -> None:
         self.names[node] = self.names[node.all_input_nodes[0]]
 
@@ -165,6 +178,7 @@ _MODULES: dict[str, Callable[[_GraphWriter, fx.Node, Any], None]] = {
     "SiLU": _GraphWriter.silu,
     "StochasticDepth": _GraphWriter.skip,  # acts in training only
     "UnitPool": _GraphWriter.unit_pool,
+    "UnitSpread": _GraphWriter.unit_spread,
 }
 _FUNCTIONS: dict[Any, Callable[[_GraphWriter, fx.Node], None]] = {
     operator.add: _as("Add"),

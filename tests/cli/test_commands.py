@@ -104,7 +104,7 @@ def test_history_rollback_and_diff(prd_edge: Call, taught: Path) -> None:
 def test_info_verify_gc_and_doctor(prd_edge: Call, taught: Path) -> None:
     code, out, _ = prd_edge("info", "--store", taught)
     assert code == 0
-    assert "efficientnet_lite0 at 32 px, 1984 features" in out
+    assert "efficientnet_lite0 at 32 px, 2768 features" in out
     assert json.loads(prd_edge("info", "--store", taught, "--json")[1])["classes"] == 3
     assert prd_edge("verify", "--store", taught)[:2] == (0, "3 of 3 versions are intact\n")
     assert prd_edge("gc", "--keep", "1", "--store", taught)[:2] == (0, "removed 000001\n")

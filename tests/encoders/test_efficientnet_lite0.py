@@ -57,12 +57,12 @@ def test_known_answer(module: StagedEncoder) -> None:
     y, x = np.mgrid[:64, :64]
     image = np.stack([(3 * x + y) % 256, (x * y) % 256, (4 * (x ^ y)) % 256], axis=2)
     images = image.astype(np.uint8)[None]
-    expected = [  # two of each part: blocks 7, 10, 14, 15, head
-        *((0, -0.153718), (79, -0.143789)),
-        *((80, 0.115354), (191, 0.047551)),
-        *((192, -0.063500), (383, -0.043355)),
-        *((384, -0.015860), (703, -0.059408)),
-        *((704, 0.063733), (778, 0.074782)),
+    expected = [  # two of the mean of each part: blocks 7, 10, 14, 15, head
+        *((80, -0.153718), (159, -0.143789)),
+        *((240, 0.115354), (351, 0.047551)),
+        *((464, -0.063500), (655, -0.043355)),
+        *((848, -0.015860), (1167, -0.059408)),
+        *((1488, 0.063733), (1562, 0.074782)),
     ]
     with torch.inference_mode():
         by_torch = module(torch.tensor(images))[0].numpy()

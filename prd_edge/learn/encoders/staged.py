@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
+from prd_edge.encoders.efficientnet_lite0 import SPREAD_EPS
 from prd_edge.errors import InvalidInputError
 
 IMAGENET_MEAN = (123.675, 116.28, 103.53)
@@ -38,10 +39,35 @@ class UnitPool(nn.Module):
         return F.normalize(x.mean(dim=(2, 3)), dim=1)
 
 
+class UnitSpread(nn.Module):
+    """Standard deviation over the image, then unit length: (N, C, H, W) to (N, C)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        off = x - x.mean(dim=(2, 3), keepdim=True)
+        # The root has no gradient at zero, where a channel is the same everywhere.
+        return F.normalize(torch.sqrt((off * off).mean(dim=(2, 3)) + SPREAD_EPS), dim=1)
+
+
+class StagePools(nn.Module):
+    """The parts (N, C_s) that a stage's output (N, C_s, H, W) adds to the embedding: mean and
+    spread; of the last one, whose channels are made for it, the mean alone."""
+
+    def __init__(self, stages: tuple[str, ...]) -> None:
+        super().__init__()
+        self.stages = stages
+        self.mean = UnitPool()
+        self.spread = UnitSpread()
+
+    def forward(self, stage: str, x: Tensor) -> list[Tensor]:
+        if stage not in self.stages:
+            return []
+        return [self.mean(x)] if stage == self.stages[-1] else [self.mean(x), self.spread(x)]
+
+
 class StagedEncoder(nn.Module):
     """An ordered chain of stages; the embedding joins the pooled outputs of some of them:
 
-        x_s = stage_s(x_{s−1}),   embedding = [unit(pool(x_s)) for s in embedded_stages]
+        x_s = stage_s(x_{s−1}),   embedding = [unit(mean(x_s)), unit(spread(x_s)) for s embedded]
 
     It can be cut before any stage. What the frozen trunk gives, features and the parts pooled on
     the way, is all that the trainable tail needs:
@@ -64,7 +90,7 @@ class StagedEncoder(nn.Module):
         """
         super().__init__()
         self.normalise = normalise
-        self.unit_pool = UnitPool()
+        self.pools = StagePools(embedded_stages)
         self.stages = dict(stages)
         self.embedded_stages = embedded_stages
         self.train_from = train_from
@@ -83,8 +109,7 @@ class StagedEncoder(nn.Module):
         for name, modules in self.between(start, stop):
             for module in modules:
                 x = module(x)
-            if name in self.embedded_stages:
-                parts.append(self.unit_pool(x))
+            parts += self.pools(name, x)
         return x, parts
 
     def between(
@@ -108,8 +133,16 @@ class StagedEncoder(nn.Module):
         _, late = self.run(features, start=start)
         return features, torch.cat([*early, *late], dim=1)
 
-    @torch.inference_mode()
     def part_widths(self) -> tuple[int, ...]:
         """Widths of the embedding's parts. Call it in evaluation mode."""
-        _, parts = self.run(self.normalise(torch.zeros(1, 32, 32, 3, dtype=torch.uint8)))
+        return self._widths(stop=None)
+
+    def width_before(self, stage: str) -> int:
+        """Of the parts pooled before it. Call it in evaluation mode."""
+        return sum(self._widths(stop=stage))
+
+    @torch.inference_mode()
+    def _widths(self, stop: str | None) -> tuple[int, ...]:
+        images = torch.zeros(1, 32, 32, 3, dtype=torch.uint8)
+        _, parts = self.run(self.normalise(images), stop=stop)
         return tuple(part.shape[1] for part in parts)
