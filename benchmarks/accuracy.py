@@ -109,7 +109,11 @@ def measure(
                 print(report.training.note or "kept", file=sys.stderr, flush=True)
         seconds = time.perf_counter() - started
         predictor = load_predictor(runtime.store.live())
-        return evaluate(predictor, test).accuracy, seconds, predictor.readout.weights
+        return (
+            evaluate(predictor, test, always_answer=True).accuracy,
+            seconds,
+            predictor.readout.weights,
+        )
 
 
 def main() -> None:

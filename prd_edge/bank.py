@@ -10,6 +10,9 @@ Sums do not care for order: a class that comes back, or classes taught in any or
 sessions, give the very bank that all images at once would have given, to the last bit. Floating
 point would break that, so embeddings are rounded to multiples of 2⁻¹⁶ first: all sums are then
 integers that float64 holds exactly, up to two million images.
+
+Two numbers a class stand beside the sums: its radius, the least likeness at which a picture is
+still taken for it, and its leaning, what people's feedback has added to its score.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from prd_edge.errors import InvalidInputError, StoreCorruptError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+DEFAULT_RADIUS = 0.2  # of a class of which nothing was held out
 _UNITS = 2.0**16
 _LABELS_SHOWN = 8
 _CHUNK = 1024  # embeddings held in double precision at a time
@@ -38,6 +42,8 @@ class PrototypeBank:
     counts: NDArray[np.int64]  # (C,)
     sums: NDArray[np.float64]  # (C, D), integers: multiples of 2⁻¹⁶
     second_moment: NDArray[np.float64]  # (D, D), integers: multiples of 2⁻³²
+    radii: NDArray[np.float64]  # (C,), see likeness.py
+    leanings: NDArray[np.float64]  # (C,), in typical margins
     # Degrees of freedom of removed classes: their spread cannot be told from that of the others.
     inherited: int = 0
 
@@ -48,6 +54,8 @@ class PrototypeBank:
             counts=np.zeros(0, np.int64),
             sums=np.zeros((0, dimensions)),
             second_moment=np.zeros((dimensions, dimensions)),
+            radii=np.zeros(0),
+            leanings=np.zeros(0),
         )
 
     @property
@@ -96,7 +104,9 @@ class PrototypeBank:
         old, new = [row[label] for label in self.labels], np.array([row[name] for name in names])
         counts = np.zeros(len(union), np.int64)
         sums = np.zeros((len(union), self.dimensions))
+        radii, leanings = np.full(len(union), DEFAULT_RADIUS), np.zeros(len(union))
         counts[old], sums[old] = self.counts, self.sums
+        radii[old], leanings[old] = self.radii, self.leanings
         counts[new] += np.bincount(classes)
 
         second_moment = self.second_moment.copy()
@@ -107,8 +117,36 @@ class PrototypeBank:
             np.add.at(sums, new[classes[start : start + _CHUNK]], x)
             second_moment += x.T @ x
         return replace(
-            self, labels=tuple(union), counts=counts, sums=sums, second_moment=second_moment
+            self,
+            labels=tuple(union),
+            counts=counts,
+            sums=sums,
+            second_moment=second_moment,
+            radii=radii,
+            leanings=leanings,
         )
+
+    def with_radii(self, radii: Mapping[str, float]) -> Self:
+        """Other radii for these classes."""
+        return replace(self, radii=self._changed(self.radii, radii))
+
+    def with_leanings(self, leanings: Mapping[str, float]) -> Self:
+        """Other leanings for these classes."""
+        return replace(self, leanings=self._changed(self.leanings, leanings))
+
+    def has_same_numbers(self, other: PrototypeBank) -> bool:
+        """Whether radii and leanings are equal."""
+        return np.array_equal(self.radii, other.radii) and np.array_equal(
+            self.leanings, other.leanings
+        )
+
+    def _changed(
+        self, values: NDArray[np.float64], changes: Mapping[str, float]
+    ) -> NDArray[np.float64]:
+        values = values.copy()
+        for label, value in changes.items():
+            values[self.index(label)] = value
+        return values
 
     def remove(self, label: str) -> Self:
         """Drop a class. Only its share in the common covariance remains, inseparable from it."""
@@ -120,6 +158,8 @@ class PrototypeBank:
             labels=tuple(np.array(self.labels, dtype=object)[keep]),
             counts=self.counts[keep],
             sums=self.sums[keep],
+            radii=self.radii[keep],
+            leanings=self.leanings[keep],
             second_moment=self.second_moment - mean_part,
             inherited=self.inherited + int(self.counts[i]) - 1,
         )
@@ -135,24 +175,20 @@ class PrototypeBank:
             labels=tuple(names[k] for k in order),
             counts=self.counts[order],
             sums=self.sums[order],
+            radii=self.radii[order],
+            leanings=self.leanings[order],
         )
 
     # After the encoder was trained
 
-    @classmethod
-    def of_prototypes(
-        cls, labels: Sequence[str], counts: NDArray[np.int64], prototypes: NDArray[np.float64]
-    ) -> Self:
+    def with_prototypes(self, prototypes: NDArray[np.float64]) -> Self:
         """Given prototypes (C, D) instead of sums. Nothing is known of the spread around them."""
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        counts = counts[order]
-        sums = np.rint(prototypes[order] * counts[:, None] * _UNITS)
-        return cls(
-            labels=tuple(labels[k] for k in order),
-            counts=counts,
+        sums = np.rint(prototypes * self.counts[:, None] * _UNITS)
+        return replace(
+            self,
             sums=sums,
-            second_moment=_between_classes(sums, counts),
-            inherited=-int(np.maximum(counts - 1, 0).sum()),
+            second_moment=_between_classes(sums, self.counts),
+            inherited=-int(np.maximum(self.counts - 1, 0).sum()),
         )
 
     def widened(self, copied: slice) -> Self:
@@ -190,6 +226,8 @@ class PrototypeBank:
             "counts": self.counts,
             "sums": self.sums,
             "inherited": np.array([self.inherited], np.int64),
+            "radii": self.radii,
+            "leanings": self.leanings,
         }
 
     def covariance_tensors(self) -> dict[str, NDArray[np.generic]]:
@@ -217,6 +255,8 @@ class PrototypeBank:
             sums=sums,
             second_moment=second_moment,
             inherited=int(prototypes["inherited"][0]),
+            radii=np.asarray(prototypes["radii"], np.float64),
+            leanings=np.asarray(prototypes["leanings"], np.float64),
         )
 
 

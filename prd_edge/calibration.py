@@ -1,8 +1,7 @@
 """The temperature that makes confidence mean something, fitted on images not yet learned.
 
 Scores grow and shrink with the bank: more images sharpen the metric, more classes crowd it. So a
-temperature is carried from one bank to the next in units of the bank's own typical margin, the
-lead that a prototype has, by its own score, over the nearest other class.
+temperature is carried from one bank to the next in units of the bank's own typical margin.
 """
 
 from __future__ import annotations
@@ -11,38 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prd_edge.readout import Readout, softmax
+from prd_edge.readout import softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from prd_edge.bank import PrototypeBank
 
 # In margins. Before anything was held out: what grocery and trashnet settle near.
 DEFAULT_TEMPERATURE = 0.2
 _CANDIDATES = np.geomspace(0.02, 5.0, 81)
 _PRIOR_IMAGES = 10.0  # how many held-out images the earlier temperature counts for
-
-
-def typical_margin(bank: PrototypeBank, readout: Readout) -> float:
-    """The median lead of a class's prototype over the runner-up."""
-    if len(bank.labels) < 2:
-        return 1.0
-    scores = readout.scores(bank.prototypes().astype(np.float32))  # (C, C)
-    own = np.diag(scores).copy()
-    np.fill_diagonal(scores, -np.inf)
-    margin = float(np.median(own - scores.max(axis=1)))
-    return margin if margin > 0.0 else 1.0
-
-
-def relative_temperature(bank: PrototypeBank, readout: Readout) -> float:
-    return readout.temperature / typical_margin(bank, readout)
-
-
-def calibrated(bank: PrototypeBank, relative: float) -> Readout:
-    """The bank's readout at a temperature given in margins."""
-    readout = Readout.of(bank)
-    return readout.with_temperature(relative * typical_margin(bank, readout))
+_BINS = 15
 
 
 def fit_relative_temperature(
@@ -72,3 +49,13 @@ def fit_relative_temperature(
     best = min(_CANDIDATES, key=loss)
     weight = n / (n + _PRIOR_IMAGES)
     return float(np.exp(weight * np.log(best) + (1 - weight) * np.log(earlier)))
+
+
+def calibration_error(confidences: NDArray[np.float32], right: NDArray[np.bool_]) -> float:
+    """Expected calibration error: how far confidence is from accuracy, over bins of confidence,
+
+    ECE = Σ_b |b| / N · |mean confidence in b − share of right answers in b|.
+    """
+    bins = np.minimum((confidences * _BINS).astype(int), _BINS - 1)
+    gaps = np.bincount(bins, confidences.astype(np.float64) - right, minlength=_BINS)
+    return float(np.abs(gaps).sum() / len(confidences))

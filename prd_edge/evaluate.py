@@ -34,6 +34,11 @@ class Evaluation:
         recalls = self.recall()
         return sum(recalls.values()) / len(recalls)
 
+    @property
+    def unknown(self) -> int:
+        """Images that were called unknown."""
+        return sum(n for (_, answer), n in self.confusion.items() if answer is None)
+
     def recall(self) -> dict[str, float]:
         return {
             label: self.confusion[label, label] / total for label, total in self.support().items()
@@ -59,6 +64,7 @@ class Evaluation:
             "skipped": [{"name": s.name, "reason": s.reason} for s in self.skipped],
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,
+            "unknown": self.unknown,
             "classes": {
                 label: {"images": n, "recall": recall[label]} for label, n in self.support().items()
             },
@@ -67,14 +73,20 @@ class Evaluation:
 
 
 def evaluate(
-    predictor: Predictor, data: str | os.PathLike[str] | Iterable[tuple[object, str]]
+    predictor: Predictor,
+    data: str | os.PathLike[str] | Iterable[tuple[object, str]],
+    *,
+    always_answer: bool = False,
 ) -> Evaluation:
-    """Predict every image of a folder (one sub-folder a class) and compare."""
+    """Predict every image of a folder (one sub-folder a class) and compare. Of a class that was
+    taught, an image called unknown is a mistake."""
     session = Session.open(data)
     skipped = list(session.skipped)
     confusion: Counter[tuple[str, str | None]] = Counter()
     items = list(session.items)
-    answers = predictor.predict_many((item.source for item in items), top_k=1)
+    answers = predictor.predict_many(
+        (item.source for item in items), top_k=1, always_answer=always_answer
+    )
     for item, answer in zip(items, answers, strict=True):
         if answer.error is None:
             confusion[item.label, answer.label] += 1

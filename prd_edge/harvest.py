@@ -16,6 +16,7 @@ from prd_edge.errors import Cancelled, ImageError, NoUsableDataError
 from prd_edge.images import decode
 from prd_edge.parallel import ordered_map
 from prd_edge.progress import OnProgress, Progress
+from prd_edge.series import series_of
 from prd_edge.session import Item, Session, Skipped
 
 if TYPE_CHECKING:
@@ -37,23 +38,36 @@ class Harvest:
     skipped: tuple[Skipped, ...]
     duplicates: int
     rows: NDArray[np.int64]  # (N,), positions among the different pictures, as they came
+    series: NDArray[np.int64]  # (N,), a number for pictures that are near-copies of each other
 
     def counts(self) -> dict[str, int]:
         return dict(sorted(Counter(self.labels).items()))
 
     def holdout(self, fraction: float) -> NDArray[np.bool_]:
         """(N,) True for held-out images: of each class the same fraction, at least one, chosen by
-        content, so that neither names nor order matter. A class of fewer than five gives none."""
+        content, so that neither names nor order matter. A class of fewer than five gives none. A
+        series goes whole, as long as that leaves most of the class to learn from."""
         chosen = np.zeros(len(self.labels), bool)
         for label, count in self.counts().items():
             if fraction > 0 and count >= _SMALLEST_CLASS_TO_SPLIT:
                 rows = [row for row, own in enumerate(self.labels) if own == label]
                 rows.sort(key=self.digests.__getitem__)
-                chosen[rows[: max(1, int(count * fraction))]] = True
+                wanted = max(1, int(count * fraction))
+                chosen[self._with_series(rows, wanted, max(wanted, int(count * _MOST)))] = True
         return chosen
+
+    def _with_series(self, rows: list[int], wanted: int, most: int) -> list[int]:
+        """Of these rows the first `wanted`, and then those of the same series, up to `most`."""
+        alike: list[int] = []
+        for row in rows:
+            if row not in alike and len(alike) < wanted:
+                alike += [other for other in rows if self.series[other] == self.series[row]]
+                alike = alike[:most]
+        return alike
 
 
 _SMALLEST_CLASS_TO_SPLIT = 5
+_MOST = 0.4  # of a class may be held out
 
 
 @dataclass(frozen=True)
@@ -120,13 +134,16 @@ def harvest(
             reason = f"the same picture is in {' and '.join(owners)}"
             skipped += [Skipped(found.item.name, reason, found.item.label) for found in alike]
     _refuse_empty_classes(labels, kept, skipped)
+    embeddings = np.stack([found.look.embedding for found in kept if found.look is not None])
+    of_kept = tuple(found.item.label for found in kept)
     return Harvest(
-        embeddings=np.stack([found.look.embedding for found in kept if found.look is not None]),
-        labels=tuple(found.item.label for found in kept),
+        embeddings=embeddings,
+        labels=of_kept,
         digests=tuple(found.digest for found in kept),
         skipped=tuple(skipped),
         duplicates=duplicates,
         rows=np.array([found.row for found in kept], np.int64),
+        series=series_of(embeddings, of_kept),
     )
 
 

@@ -56,6 +56,19 @@ def decode(source: object) -> NDArray[np.uint8]:
     )
 
 
+def decode_named(source: object) -> NDArray[np.uint8]:
+    """The same, and the error names the file where there is one."""
+    try:
+        return decode(source)
+    except ImageError as error:
+        name = name_of(source)
+        raise ImageError(f"{name}: {error}" if name else str(error)) from error
+
+
+def name_of(source: object) -> str | None:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
+
+
 def owned(source: object) -> object:
     """A source that will not change before it is decoded: a camera may fill its array anew."""
     return source.copy() if isinstance(source, np.ndarray) else source

@@ -1,20 +1,23 @@
 """Imprint: learning in closed form, without torch and without forgetting.
 
 The encoder stays as it is; the session's embeddings are added to the bank's sums. Part of the
-session is held out first, to measure accuracy and fit the temperature, and then added as well.
+session is held out first, to measure accuracy and to fit the temperature and the radii, and then
+added as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import calibrated, fit_relative_temperature, typical_margin
+from prd_edge.calibration import calibration_error, fit_relative_temperature
 from prd_edge.harvest import Harvest
+from prd_edge.likeness import fit_radii
 from prd_edge.readout import Readout
 
 if TYPE_CHECKING:
@@ -25,8 +28,17 @@ if TYPE_CHECKING:
 class Imprinted:
     bank: PrototypeBank
     readout: Readout
-    holdout_images: int
-    holdout_accuracy: float | None
+    judgement: Judgement
+
+
+class Judgement(NamedTuple):
+    """What held-out images say of a bank they are no part of."""
+
+    temperature: float  # in margins
+    images: int = 0
+    accuracy: float | None = None
+    calibration_error: float | None = None
+    radii: Mapping[str, float] = MappingProxyType({})  # of the session's classes
 
 
 class Imprint:
@@ -40,37 +52,39 @@ class Imprint:
         labels = np.array(harvest.labels, dtype=object)
         self._taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
         self._rest = harvest.embeddings[held], labels[held]
-        self._temperature = temperature
-        self.accuracy: float | None = None
+        self.judgement = Judgement(temperature)
         if held.any():
-            trial = Readout.of(self._taught)
-            self._temperature, self.accuracy = judged(self._taught, trial, temperature, *self._rest)
+            self.judgement = judged(
+                Readout.of(self._taught), temperature, *self._rest, harvest.labels
+            )
 
     def completed(self) -> Imprinted:
         """With the images that were held out."""
         embeddings, labels = self._rest
-        bank = self._taught.add(embeddings, list(labels))
-        return Imprinted(
-            bank=bank,
-            readout=calibrated(bank, self._temperature),
-            holdout_images=len(labels),
-            holdout_accuracy=self.accuracy,
-        )
+        bank = self._taught.add(embeddings, list(labels)).with_radii(self.judgement.radii)
+        return Imprinted(bank, Readout.of(bank).at(self.judgement.temperature), self.judgement)
 
 
 def judged(
-    bank: PrototypeBank,
     readout: Readout,
     temperature: float,
     embeddings: NDArray[np.float32],
     labels: NDArray[np.object_],
-) -> tuple[float, float]:
-    """The temperature, in margins, and the accuracy that held-out images speak for."""
+    session_labels: Sequence[str],
+) -> Judgement:
+    """Held-out images (N, D) with their labels, and the labels of the whole session."""
     truth = np.array([readout.labels.index(label) for label in labels])
     scores = readout.scores(embeddings)
-    margin = typical_margin(bank, readout)
-    fitted = fit_relative_temperature(margin, scores, truth, temperature)
-    return fitted, float((scores.argmax(axis=1) == truth).mean())
+    fitted = fit_relative_temperature(readout.margin, scores, truth, temperature)
+    right = scores.argmax(axis=1) == truth
+    confidences = readout.at(fitted).confidences(scores).max(axis=1)
+    return Judgement(
+        temperature=fitted,
+        images=len(labels),
+        accuracy=float(right.mean()),
+        calibration_error=calibration_error(confidences, right),
+        radii=fit_radii(readout.likeness(embeddings, scores, truth), list(labels), session_labels),
+    )
 
 
 def accuracy_before(readout: Readout, harvest: Harvest, holdout: float) -> float | None:

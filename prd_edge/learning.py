@@ -14,7 +14,6 @@ from threading import Event
 from typing import NamedTuple
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import calibrated, relative_temperature
 from prd_edge.checkpoint import CheckpointFile
 from prd_edge.commit import StoreWriter, writing
 from prd_edge.config import StoreConfig
@@ -22,7 +21,9 @@ from prd_edge.drift import drift
 from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
 from prd_edge.errors import InvalidInputError, StoreError
+from prd_edge.feedback import Feedback, corrected
 from prd_edge.harvest import harvest
+from prd_edge.images import decode_named
 from prd_edge.imprint import Imprint, accuracy_before
 from prd_edge.memory import peak_memory_mb
 from prd_edge.model import (
@@ -36,6 +37,7 @@ from prd_edge.model import (
     retrained_contents,
 )
 from prd_edge.progress import OnProgress
+from prd_edge.readout import Readout
 from prd_edge.report import SessionReport, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import PREPROCESS_GRAPH, Store, Version
@@ -146,7 +148,7 @@ def learn_session(
 def _imprinted(task: TrainingTask, settings: TrainingSettings) -> Learned:
     found = harvest(task.session, task.embedder, on_progress=task.on_progress, cancel=task.cancel)
     known = task.known
-    temperature = relative_temperature(known.bank, known.readout)
+    temperature = known.readout.relative_temperature
     imprinted = Imprint(known.bank, temperature, found, holdout=settings.holdout).completed()
     return Learned(found, imprinted, drift(known.bank, imprinted.bank))
 
@@ -173,10 +175,29 @@ def edit_classes(
         parent = store.live()
         known = load_knowledge(parent)
         bank = change(known.bank)
-        temperature = relative_temperature(known.bank, known.readout)
-        version = _commit(writer, parent, Knowledge(bank, calibrated(bank, temperature)), action)
+        readout = Readout.of(bank).at(known.readout.relative_temperature)
+        version = _commit(writer, parent, Knowledge(bank, readout), action)
         _tidy(writer, version)
     return version
+
+
+def give_feedback(store: Store, source: object, label: str, *, is_it: bool) -> Feedback:
+    """Take a word about one picture; a version is committed only if something had to change."""
+    store.live()  # says so if there is no store, before one is half made
+    image = decode_named(source)
+    with writing(store) as writer:
+        parent = store.live()
+        known = load_knowledge(parent)
+        embedding = load_embedder(parent).embed_alone(image)
+        bank = corrected(known.bank, known.readout, embedding, label, is_it=is_it)
+        readout = known.readout.following(known.bank, bank)
+        before, after = (r.verdict(embedding).label for r in (known.readout, readout))
+        version = None
+        if not known.bank.has_same_numbers(bank):
+            action = f"feedback: {'is' if is_it else 'not'} {label!r}"
+            version = _commit(writer, parent, Knowledge(bank, readout), action)
+            _tidy(writer, version)
+    return Feedback(before, after, (after == label) == is_it, version.name if version else None)
 
 
 def _tidy(writer: StoreWriter, version: Version) -> tuple[str, ...]:
@@ -252,7 +273,7 @@ def _commit(
 
 
 def _report(known: Knowledge, learned: Learned, new: Knowledge, holdout: float) -> SessionReport:
-    found = learned.found
+    found, judgement = learned.found, learned.imprinted.judgement
     counts = found.counts()
     before = known.classes()
     added = {label: n for label, n in counts.items() if label not in before}
@@ -264,8 +285,9 @@ def _report(known: Knowledge, learned: Learned, new: Knowledge, holdout: float) 
         images_used=len(found.labels),
         skipped=found.skipped,
         duplicates=found.duplicates,
-        holdout_images=learned.imprinted.holdout_images,
-        holdout_accuracy=learned.imprinted.holdout_accuracy,
+        holdout_images=judgement.images,
+        holdout_accuracy=judgement.accuracy,
+        calibration_error=judgement.calibration_error,
         holdout_accuracy_before=accuracy_before(known.readout, found, holdout),
         drift=learned.drift,
         training=learned.training,

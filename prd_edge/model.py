@@ -45,10 +45,10 @@ class Knowledge(NamedTuple):
     @classmethod
     def none(cls, dimensions: int) -> Knowledge:
         from prd_edge.bank import PrototypeBank
-        from prd_edge.calibration import DEFAULT_TEMPERATURE, calibrated
+        from prd_edge.calibration import DEFAULT_TEMPERATURE
 
         bank = PrototypeBank.empty(dimensions)
-        return cls(bank, calibrated(bank, DEFAULT_TEMPERATURE))
+        return cls(bank, Readout.of(bank).at(DEFAULT_TEMPERATURE))
 
     def classes(self) -> dict[str, int]:
         return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from prd_edge.embedder import Embedder
 from prd_edge.errors import ImageError, InvalidInputError, NoUsableDataError
-from prd_edge.images import decode, owned
+from prd_edge.images import decode, decode_named, name_of, owned
 from prd_edge.parallel import ordered_map
 from prd_edge.readout import Readout
 
@@ -27,8 +26,9 @@ class Ranked(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """`label` is None where nothing was sure enough (`unknown`) or the image could not be read
-    (`error` says why)."""
+    """`label` is None where the picture is of nothing known (`unknown`) or could not be read
+    (`error` says why). `likeness` to the most likely class: 1 is its prototype, 0 nothing at all.
+    """
 
     source: str | None
     label: str | None
@@ -37,11 +37,12 @@ class Prediction(NamedTuple):
     top_k: tuple[Ranked, ...]
     version: str
     ms: float
+    likeness: float = 0.0
     error: str | None = None
 
     @classmethod
     def unreadable(cls, source: str | None, version: str, reason: str) -> Prediction:
-        return cls(source, None, 0.0, False, (), version, 0.0, reason)
+        return cls(source, None, 0.0, False, (), version, 0.0, error=reason)
 
     def as_dict(self) -> dict[str, Any]:
         answer: dict[str, Any] = {
@@ -49,6 +50,7 @@ class Prediction(NamedTuple):
             "source": self.source,
             "label": self.label,
             "confidence": round(self.confidence, 6),
+            "likeness": round(self.likeness, 6),
             "unknown": self.unknown,
             "top_k": [{"label": r.label, "confidence": round(r.confidence, 6)} for r in self.top_k],
             "version": self.version,
@@ -65,19 +67,29 @@ class Predictor:
         self.readout = readout
         self.version = version
 
-    def predict(self, source: object, *, top_k: int = 3, threshold: float = 0.0) -> Prediction:
+    def predict(
+        self,
+        source: object,
+        *,
+        top_k: int = 3,
+        threshold: float = 0.0,
+        always_answer: bool = False,
+    ) -> Prediction:
+        """A picture less like its class than the class's radius is unknown, and so is one of less
+        confidence than `threshold`; with `always_answer` only the latter is."""
         self._check(top_k, threshold)
         started = time.perf_counter()
         self.embedder.prepare_for_one()
-        try:
-            embedding = self.embedder.embed_alone(decode(source))
-        except ImageError as error:
-            name = _name_of(source)
-            raise ImageError(f"{name}: {error}" if name else str(error)) from error
-        return self._answer(source, embedding, started, top_k, threshold)
+        embedding = self.embedder.embed_alone(decode_named(source))
+        return self._answer(source, embedding, started, top_k, threshold, always_answer)
 
     def predict_many(
-        self, sources: Iterable[object], *, top_k: int = 3, threshold: float = 0.0
+        self,
+        sources: Iterable[object],
+        *,
+        top_k: int = 3,
+        threshold: float = 0.0,
+        always_answer: bool = False,
     ) -> Iterator[Prediction]:
         """Answers in the order of `sources`, in constant memory. An unreadable image gets an
         answer with `error` set instead of stopping the others."""
@@ -88,8 +100,8 @@ class Predictor:
             try:
                 embedding = self.embedder.embed_among_many(decode(source))
             except ImageError as error:
-                return Prediction.unreadable(_name_of(source), self.version, str(error))
-            return self._answer(source, embedding, started, top_k, threshold)
+                return Prediction.unreadable(name_of(source), self.version, str(error))
+            return self._answer(source, embedding, started, top_k, threshold, always_answer)
 
         self.embedder.prepare_for_many()
         return ordered_map(answer, map(owned, sources), threads=self.embedder.threads)
@@ -115,21 +127,20 @@ class Predictor:
         started: float,
         top_k: int,
         threshold: float,
+        always_answer: bool,
     ) -> Prediction:
-        (confidences,) = self.readout.confidences(embedding[None])  # (C,)
-        order = np.argsort(-confidences, kind="stable")[:top_k]
-        ranked = tuple(Ranked(self.readout.labels[i], float(confidences[i])) for i in order)
-        unknown = ranked[0].confidence < threshold
+        verdict = self.readout.verdict(embedding)
+        order = np.argsort(-verdict.confidences, kind="stable")[:top_k]
+        ranked = tuple(Ranked(self.readout.labels[i], float(verdict.confidences[i])) for i in order)
+        is_far = verdict.label is None and not always_answer
+        unknown = is_far or ranked[0].confidence < threshold
         return Prediction(
-            source=_name_of(source),
+            source=name_of(source),
             label=None if unknown else ranked[0].label,
             confidence=ranked[0].confidence,
             unknown=unknown,
             top_k=ranked,
             version=self.version,
             ms=(time.perf_counter() - started) * 1000,
+            likeness=verdict.likeness,
         )
-
-
-def _name_of(source: object) -> str | None:
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else None

@@ -8,7 +8,9 @@ analysis. The distance (x − p)ᵀ Σ⁻¹ (x − p) is, up to a term equal for
 
     score_c(x) = w_c · x + b_c,      w_c = Σ⁻¹ p_c,      b_c = −½ p_c · w_c,
 
-so that predicting is one matrix product. The solve is done once, when the bank changes.
+so that predicting is one matrix product. The solve is done once, when the bank changes. What
+feedback has said for or against a class is added to b_c, in units of the typical margin: the lead
+that a prototype has, by its own score, over the nearest other class.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 
 from prd_edge.cholesky import solve_positive
 from prd_edge.errors import InvalidInputError
+from prd_edge.likeness import Directions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,31 +36,80 @@ _SHRINKAGE_RATE = 5.0
 _NO_SPREAD = 1e-9
 
 
+class Verdict(NamedTuple):
+    confidences: NDArray[np.float32]  # (C,)
+    likeness: float  # to the most likely class
+    label: str | None  # None: too little like that class
+
+
 class Readout(NamedTuple):
     labels: tuple[str, ...]
     weights: NDArray[np.float32]  # (C, D)
     biases: NDArray[np.float32]  # (C,)
+    margin: float  # the typical one
+    directions: Directions
+    radii: NDArray[np.float32]  # (C,)
     temperature: float = 1.0
 
     @classmethod
-    def of(cls, bank: PrototypeBank, temperature: float = 1.0) -> Readout:
+    def of(cls, bank: PrototypeBank) -> Readout:
         prototypes = bank.prototypes()  # (C, D)
         sigma = shrunk_covariance(bank)
         weights = prototypes if sigma is None else solve_positive(sigma, prototypes.T).T  # (C, D)
         biases = -0.5 * np.einsum("cd,cd->c", prototypes, weights)
-        return cls(bank.labels, weights.astype(np.float32), biases.astype(np.float32), temperature)
+        margin = typical_margin(prototypes @ weights.T + biases)
+        return cls(
+            bank.labels,
+            weights.astype(np.float32),
+            (biases + margin * bank.leanings).astype(np.float32),
+            margin,
+            Directions.of(prototypes, weights),
+            bank.radii.astype(np.float32),
+        )
 
     def scores(self, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
         """(N, D) to (N, C)."""
         result: NDArray[np.float32] = embeddings @ self.weights.T + self.biases
         return result
 
-    def confidences(self, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(N, D) to (N, C): a softmax of the scores over the temperature."""
-        return softmax(self.scores(embeddings) / np.float32(self.temperature))
+    def confidences(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(N, C) to (N, C): a softmax over the temperature."""
+        return softmax(scores / np.float32(self.temperature))
 
-    def with_temperature(self, temperature: float) -> Readout:
-        return self._replace(temperature=temperature)
+    def likeness(
+        self,
+        embeddings: NDArray[np.float32],
+        scores: NDArray[np.float32],
+        answers: NDArray[np.int64],
+    ) -> NDArray[np.float32]:
+        """How much each picture is like the class it is given: (N, D), (N, C) and (N,) to (N,)."""
+        return self.directions.likeness(embeddings, scores - self.biases, answers)
+
+    def verdict(self, embedding: NDArray[np.float32]) -> Verdict:
+        """Of one picture (D,)."""
+        scores = self.scores(embedding[None])  # (1, C)
+        answer = scores.argmax(axis=1)  # (1,)
+        likeness = float(self.likeness(embedding[None], scores, answer)[0])
+        is_known = likeness >= self.radii[answer[0]]
+        return Verdict(
+            self.confidences(scores)[0], likeness, self.labels[answer[0]] if is_known else None
+        )
+
+    def following(self, old: PrototypeBank, new: PrototypeBank) -> Readout:
+        """For a bank in which only radii and leanings are others."""
+        leant = self.margin * (new.leanings - old.leanings)
+        return self._replace(
+            biases=self.biases + leant.astype(np.float32), radii=new.radii.astype(np.float32)
+        )
+
+    def at(self, relative_temperature: float) -> Readout:
+        """At a temperature given in margins."""
+        return self._replace(temperature=relative_temperature * self.margin)
+
+    @property
+    def relative_temperature(self) -> float:
+        """In margins: what can be carried over to another bank."""
+        return self.temperature / self.margin
 
     def among(self, labels: Sequence[str]) -> Readout:
         """Only these classes: what a task-incremental learner is asked."""
@@ -70,13 +122,18 @@ class Readout(NamedTuple):
             labels=tuple(self.labels[i] for i in rows),
             weights=self.weights[rows],
             biases=self.biases[rows],
+            directions=self.directions.rows(rows),
+            radii=self.radii[rows],
         )
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         return {
             "readout.weights": self.weights,
             "readout.biases": self.biases,
+            "readout.radii": self.radii,
+            "readout.margin": np.array([self.margin], np.float64),
             "readout.temperature": np.array([self.temperature], np.float64),
+            **{f"readout.{name}": array for name, array in self.directions._asdict().items()},
         }
 
     @classmethod
@@ -87,8 +144,23 @@ class Readout(NamedTuple):
             tuple(labels),
             np.asarray(tensors["readout.weights"], np.float32),
             np.asarray(tensors["readout.biases"], np.float32),
+            float(tensors["readout.margin"][0]),
+            Directions(
+                *(np.asarray(tensors[f"readout.{name}"], np.float32) for name in Directions._fields)
+            ),
+            np.asarray(tensors["readout.radii"], np.float32),
             float(tensors["readout.temperature"][0]),
         )
+
+
+def typical_margin(scores: NDArray[np.float64]) -> float:
+    """The median lead of a class's prototype over the runner-up, from the scores (C, C) of all."""
+    if len(scores) < 2:
+        return 1.0
+    own = np.diag(scores)
+    others = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores)
+    margin = float(np.median(own - others.max(axis=1)))
+    return margin if margin > 0.0 else 1.0
 
 
 def shrinkage(bank: PrototypeBank) -> float:

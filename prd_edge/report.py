@@ -45,6 +45,7 @@ class SessionReport:
     duplicates: int
     holdout_images: int
     holdout_accuracy: float | None
+    calibration_error: float | None  # of the confidence, on the hold-out
     holdout_accuracy_before: float | None
     drift: Mapping[str, Drift]  # of every prototype that was known before
     training: TrainingFigures | None
@@ -69,6 +70,7 @@ class SessionReport:
             "duplicates": self.duplicates,
             "holdout_images": self.holdout_images,
             "holdout_accuracy": self.holdout_accuracy,
+            "calibration_error": self.calibration_error,
             "holdout_accuracy_before": self.holdout_accuracy_before,
             "drift": {label: own._asdict() for label, own in self.drift.items()},
             "training": _plain(self.training),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from prd_edge.config import StoreConfig
+    from prd_edge.feedback import Feedback
     from prd_edge.manifest import Manifest
     from prd_edge.predictor import Prediction, Predictor
     from prd_edge.progress import OnProgress
@@ -66,12 +67,19 @@ class Runtime:
         top_k: int = 3,
         threshold: float = 0.0,
         among: Sequence[str] | None = None,
+        always_answer: bool = False,
     ) -> Prediction:
         """Classify a path, bytes, a PIL image or a uint8 array (H, W, 3).
 
-        Below `threshold` the answer is unknown; with `among` it is one of these classes.
+        A picture unlike everything known is answered unknown, unless `always_answer` is set; so is
+        one of less confidence than `threshold`. With `among` the answer is one of these classes.
         """
-        return self._predictor(among).predict(source, top_k=top_k, threshold=threshold)
+        return self._predictor(among).predict(
+            source,
+            top_k=top_k,
+            threshold=threshold,
+            always_answer=always_answer or among is not None,
+        )
 
     def predict_many(
         self,
@@ -80,10 +88,16 @@ class Runtime:
         top_k: int = 3,
         threshold: float = 0.0,
         among: Sequence[str] | None = None,
+        always_answer: bool = False,
     ) -> Iterator[Prediction]:
         """Classify many, in order and in constant memory, all by one version. An image that cannot
         be read gets an answer with `error` set."""
-        return self._predictor(among).predict_many(sources, top_k=top_k, threshold=threshold)
+        return self._predictor(among).predict_many(
+            sources,
+            top_k=top_k,
+            threshold=threshold,
+            always_answer=always_answer or among is not None,
+        )
 
     @property
     def version(self) -> str:
@@ -206,6 +220,23 @@ class Runtime:
         version = edit_classes(self.store, f"remove {known!r}", lambda bank: bank.remove(known))
         self._refresh_if_loaded()
         return version.name
+
+    def feedback(
+        self, source: object, *, label: str | None = None, not_label: str | None = None
+    ) -> Feedback:
+        """Say of one picture what it is (`label`), or what it is not (`not_label`).
+
+        Nothing is trained and nothing of the picture is kept: one or two numbers a class change,
+        by a bounded step.
+        """
+        from prd_edge.learning import give_feedback
+
+        said = [normalize("NFC", name) for name in (label, not_label) if name is not None]
+        if len(said) != 1:
+            raise InvalidInputError("say either what the picture is or what it is not")
+        feedback = give_feedback(self.store, source, said[0], is_it=label is not None)
+        self._refresh_if_loaded()
+        return feedback
 
     def history(self) -> list[Manifest]:
         """The manifests of all kept versions, oldest first."""

@@ -6,12 +6,10 @@ import pytest
 from prd_edge.bank import PrototypeBank
 from prd_edge.calibration import (
     DEFAULT_TEMPERATURE,
-    calibrated,
+    calibration_error,
     fit_relative_temperature,
-    relative_temperature,
-    typical_margin,
 )
-from prd_edge.readout import softmax
+from prd_edge.readout import Readout, softmax
 
 D = 8
 
@@ -23,7 +21,7 @@ def bank(per_class: int = 20) -> PrototypeBank:
 
 
 def test_a_temperature_in_margins_survives_the_way_to_a_readout_and_back() -> None:
-    assert relative_temperature(bank(), calibrated(bank(), 0.7)) == pytest.approx(0.7)
+    assert Readout.of(bank()).at(0.7).relative_temperature == pytest.approx(0.7)
 
 
 def test_the_fit_finds_the_temperature_the_answers_were_drawn_with() -> None:
@@ -51,5 +49,21 @@ def test_few_images_move_the_earlier_temperature_only_a_little() -> None:
 
 def test_one_class_has_no_margin() -> None:
     one = PrototypeBank.empty(D).add(np.eye(2, D, dtype=np.float32), ["a", "a"])
-    assert typical_margin(one, calibrated(one, 1.0)) == 1.0
+    assert Readout.of(one).margin == 1.0
     assert fit_relative_temperature(1.0, np.ones((4, 1), np.float32), np.zeros(4, int), 0.3) == 0.3
+
+
+class TestCalibrationError:
+    def test_answers_as_often_right_as_they_say(self) -> None:
+        confidences = np.array([0.75] * 4 + [0.55] * 20, np.float32)
+        right = np.array([True] * 3 + [False] + [True] * 11 + [False] * 9)
+        assert calibration_error(confidences, right) == pytest.approx(0.0, abs=1e-6)
+
+    def test_the_gaps_are_weighted_by_the_images_in_a_bin(self) -> None:
+        confidences = np.array([1.0, 1.0, 0.5], np.float32)
+        right = np.array([True, False, True])  # gaps 0.5 for two images and −0.5 for one
+        assert calibration_error(confidences, right) == pytest.approx(0.5)
+
+    def test_errors_of_opposite_sign_do_not_cancel_across_bins(self) -> None:
+        confidences = np.array([0.9, 0.1], np.float32)
+        assert calibration_error(confidences, np.array([False, True])) == pytest.approx(0.9)

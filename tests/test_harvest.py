@@ -174,7 +174,7 @@ class TestRefused:
             harvest(Session.open(pairs()), embedder)
 
 
-def harvested(labels: list[str], digests: list[int]) -> Harvest:
+def harvested(labels: list[str], digests: list[int], series: list[int] | None = None) -> Harvest:
     return Harvest(
         embeddings=np.zeros((len(labels), 2), np.float32),
         labels=tuple(labels),
@@ -182,10 +182,20 @@ def harvested(labels: list[str], digests: list[int]) -> Harvest:
         skipped=(),
         duplicates=0,
         rows=np.arange(len(labels)),
+        series=np.array(series if series else range(len(labels))),
     )
 
 
 class TestHoldout:
+    def test_a_series_goes_whole(self) -> None:
+        series = [0, 0, 0, *range(3, 10)]
+        held = harvested(["cup"] * 10, [*range(10)], series).holdout(0.1)
+        assert np.flatnonzero(held).tolist() == [0, 1, 2]
+
+    def test_most_of_a_class_is_left_to_learn_from(self) -> None:
+        held = harvested(["cup"] * 10, [*range(10)], [0] * 10).holdout(0.2)
+        assert held.sum() == 4
+
     @pytest.mark.parametrize("count", [1, 2, 3, 4])
     @pytest.mark.parametrize("fraction", [0.2, 0.99])
     def test_small_classes_give_none_away(self, count: int, fraction: float) -> None:

@@ -82,11 +82,14 @@ def test_the_shared_metric_beats_plain_distance_where_the_spread_is_lopsided() -
 
 def test_tensors_round_trip_even_when_transposed_in_memory() -> None:
     x, labels = clustered(5)
-    readout = Readout.of(PrototypeBank.empty(D).add(x, labels)).with_temperature(2.5)
+    readout = Readout.of(PrototypeBank.empty(D).add(x, labels)).at(2.5)
     again = Readout.from_tensors(readout.labels, readout.tensors())
     np.testing.assert_array_equal(again.weights, readout.weights)
     np.testing.assert_array_equal(again.biases, readout.biases)
-    assert again.temperature == 2.5
+    np.testing.assert_array_equal(again.radii, readout.radii)
+    for name, array in readout.directions._asdict().items():
+        np.testing.assert_array_equal(getattr(again.directions, name), array)
+    assert (again.temperature, again.margin) == (readout.temperature, readout.margin)
 
 
 def test_softmax_of_huge_scores_is_finite() -> None:

@@ -65,6 +65,7 @@ def test_sessions_in_any_order_end_in_the_same_bank(tmp_path: Path) -> None:
             runtime.learn_session(parts[index])
         known = load_knowledge(runtime.store.live())
         tensors = {**known.bank.prototype_tensors(), **known.bank.covariance_tensors()}
+        del tensors["radii"]  # fitted on each session, as the temperature is
         return {
             **{key: tensor.tobytes() for key, tensor in tensors.items()},
             "weights": known.readout.weights.tobytes(),
@@ -146,7 +147,7 @@ def test_rename_and_remove(taught: Path) -> None:
     runtime.rename("red", "rouge")
     assert runtime.predict(red).label == "rouge"
     runtime.remove("rouge")
-    assert runtime.predict(red).label in ("blue", "green")
+    assert runtime.predict(red, always_answer=True).label in ("blue", "green")
     assert runtime.rollback().version == "000004"
     assert runtime.predict(red).label == "rouge"
 

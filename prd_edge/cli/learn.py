@@ -179,6 +179,8 @@ def _print_report(report: SessionReport) -> None:
         lines.append(
             (f"hold-out ({report.holdout_images} images)", f"{before} → {after}{compared}")
         )
+    if report.calibration_error is not None:
+        lines.append(("confidence", f"off by {percent(report.calibration_error)} on the hold-out"))
     lines += [
         ("time", f"{report.seconds:.1f} s"),
         ("peak memory", f"{report.peak_memory_mb:.0f} MB"),

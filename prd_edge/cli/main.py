@@ -22,6 +22,7 @@ COMMANDS = {
     "learn-session": ("learn", "Learn a folder of images, one sub-folder a class."),
     "predict": ("predict", "Say what is on pictures."),
     "evaluate": ("evaluate", "Measure accuracy on a labelled folder."),
+    "feedback": ("feedback", "Say of one picture what it is, or what it is not."),
     "classes": ("classes", "List, rename or remove classes."),
     "info": ("info", "Show what the store knows and how large it is."),
     "history": ("versions", "Show the kept versions."),

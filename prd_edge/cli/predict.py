@@ -38,6 +38,9 @@ _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", "
     show_default=True,
     help="Below this confidence the answer is 'unknown'.",
 )
+@click.option(
+    "--always-answer", is_flag=True, help="Name a class even if the picture is like none."
+)
 @click.option("--among", help="Choose among these classes only: a,b,c.")
 @json_option
 @click.option("--jsonl", is_flag=True, help="Print one JSON line an image, as it is answered.")
@@ -48,6 +51,7 @@ def predict(
     store: Path,
     top_k: int,
     threshold: float,
+    always_answer: bool,
     among: str | None,
     as_json: bool,
     jsonl: bool,
@@ -67,7 +71,8 @@ def predict(
     runtime = Runtime.open(store, threads=threads)
     if "" in paths:
         raise click.UsageError("the name of a picture is empty")
-    asked = _Question(top_k, threshold, among.split(",") if among is not None else None)
+    chosen = among.split(",") if among is not None else None
+    asked = _Question(top_k, threshold, chosen, always_answer)
     alone = len(paths) == 1 and _is_one_picture(paths[0])
     # Looking ahead would keep back the answer to a program that waits for it line by line.
     one_by_one = alone or ("-" in paths and not _is_file(sys.stdin))
@@ -99,6 +104,7 @@ class _Question(NamedTuple):
     top_k: int
     threshold: float
     among: list[str] | None
+    always_answer: bool
 
 
 def _predict_alone(runtime: Runtime, path: str, asked: _Question) -> Prediction:

@@ -18,12 +18,11 @@ import numpy as np
 import torch
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import calibrated, relative_temperature
 from prd_edge.drift import drift
 from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import Cancelled, GuardRefusedError
 from prd_edge.harvest import Harvest
-from prd_edge.imprint import Imprint, Imprinted, accuracy_of, judged
+from prd_edge.imprint import Imprint, Imprinted, Judgement, accuracy_of, judged
 from prd_edge.learn.checkpointing import Resumable
 from prd_edge.learn.cut import Cut, cut
 from prd_edge.learn.encoders import make_graph, module_weights
@@ -81,7 +80,7 @@ class _Adaptation:
         known = self.task.known
         found = self.reading.found
         as_before = replace(found, embeddings=found.embeddings[:, : known.bank.dimensions])
-        temperature = relative_temperature(known.bank, known.readout)
+        temperature = known.readout.relative_temperature
         held = found.holdout(self.settings.holdout)
         trained, note = None, self._reason_not_to_train(held)
         if note is None:
@@ -104,12 +103,13 @@ class _Adaptation:
             imprinted=learned,
             drift=drift(before, learned.bank),
             encoder=encoder,
-            training=self._figures(floor.accuracy, encoder is not None, note),
+            training=self._figures(floor.judgement.accuracy, encoder is not None, note),
         )
 
     def _worse(self, trained: _Result, floor: Imprint, as_before: Harvest) -> str | None:
         """What speaks against keeping what was trained."""
-        reached, at_least, of_what = trained.learned.holdout_accuracy, floor.accuracy, "hold-out"
+        reached, at_least = trained.learned.judgement.accuracy, floor.judgement.accuracy
+        of_what = "hold-out"
         if reached is None or at_least is None:  # without a hold-out, at least no disaster
             of_what = "images themselves"
             reached = accuracy_of(trained.learned.readout, trained.embeddings, as_before.labels)
@@ -206,6 +206,7 @@ class _Adaptation:
             data,
             self.recipe.for_session(len(set(classes.tolist())), len(bank.labels), count),
             seed=self.settings.seed or 0,
+            features=self.cut.features,
             start=start,
             on_step=self._on_step,
             on_epoch=resumable.save,
@@ -225,7 +226,8 @@ class _Adaptation:
     def _plain_outputs(self, count: int) -> np.ndarray:
         data = self.reading.prepared(np.arange(count), torch.zeros(count, dtype=torch.long))
         parts = torch.arange(count).tensor_split(-(-count // _FORWARD_BATCH))
-        outputs = torch.cat([self.cut.tail(data.plain(part)) for part in parts]).numpy()
+        width = self.cut.trained.stop - self.cut.trained.start
+        outputs = torch.cat([self.cut.tail(data.plain(p))[:, -width:] for p in parts]).numpy()
         if not np.isfinite(outputs).all():
             raise GuardRefusedError("the trained encoder gives values that are not numbers")
         return outputs
@@ -247,22 +249,22 @@ class _Adaptation:
         )
 
         def rows_of(means: PrototypeBank) -> PrototypeBank:
-            order = [means.index(label) for label in labels]
-            prototypes = means.prototypes()[order]
-            prototypes[:, self.cut.trained] = _of_length(learned, np.sqrt(trained_parts))
+            prototypes = means.prototypes()
+            trained = learned[[labels.index(label) for label in means.labels]]
+            prototypes[:, self.cut.trained] = _of_length(trained, np.sqrt(trained_parts))
             # Equally long rows: in the plain metric the nearest is the one of the largest cosine.
-            rows = _of_length(prototypes, np.sqrt(len(widths)))
-            return PrototypeBank.of_prototypes(labels, means.counts[order], rows)
+            return means.with_prototypes(_of_length(prototypes, np.sqrt(len(widths))))
 
         taught = bank.add(new.embeddings[~held], list(of_images[~held]))
-        accuracy = None
+        judgement = Judgement(temperature)
         if held.any():
-            trial = rows_of(taught)
-            temperature, accuracy = judged(
-                trial, Readout.of(trial), temperature, new.embeddings[held], of_images[held]
+            trial = Readout.of(rows_of(taught))
+            judgement = judged(
+                trial, temperature, new.embeddings[held], of_images[held], new.labels
             )
         rows = rows_of(taught.add(new.embeddings[held], list(of_images[held])))
-        return Imprinted(rows, calibrated(rows, temperature), int(held.sum()), accuracy)
+        rows = rows.with_radii(judgement.radii)
+        return Imprinted(rows, Readout.of(rows).at(judgement.temperature), judgement)
 
     def _encoder(self, held: np.ndarray) -> BuiltEncoder:
         """The trained encoder, its graph proven on images it was not trained on."""

@@ -18,7 +18,8 @@ class Cut(NamedTuple):
     encoder: Encoder
     tail: Tail  # the trained part of it
     start: str  # the first stage that is trained
-    trained: slice  # the dimensions that the tail makes
+    features: int  # that the tail makes; the last of them are in the embedding
+    trained: slice  # where they are in it
     copied: slice | None = None  # those that it starts as a copy of, where it is new
 
     @property
@@ -48,15 +49,19 @@ def _cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | 
                 f"cannot train from {train_from!r}: this store has been trained from "
                 f"{encoder.start!r}; leave --train-from out"
             )
-        anchor = sum(encoder.anchor.part_widths())
-        trained = slice(anchor, spec.dimensions)
-        return Cut(encoder, encoder.adapted, encoder.start, trained)
+        anchor = encoder.anchor
+        known = sum(anchor.part_widths())
+        features = known - anchor.width_before(encoder.start)
+        trained = slice(known, spec.dimensions)
+        return Cut(encoder, encoder.adapted, encoder.start, features, trained)
     start = train_from or encoder.train_from
     tail = Tail(encoder, start)
+    before = encoder.width_before(start)
+    features = spec.dimensions - before
     if not recipe.anchored or tail.is_whole:
-        return Cut(encoder, tail, start, slice(encoder.width_before(start), spec.dimensions))
+        return Cut(encoder, tail, start, features, slice(before, spec.dimensions))
     anchored = AnchoredEncoder(encoder, start)
     width = spec.parts[-1]
     trained = slice(spec.dimensions, spec.dimensions + width)
     copied = slice(spec.dimensions - width, spec.dimensions)
-    return Cut(anchored.eval(), anchored.adapted, start, trained, copied)
+    return Cut(anchored.eval(), anchored.adapted, start, features, trained, copied)

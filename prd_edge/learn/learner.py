@@ -3,7 +3,9 @@
     L(X) = L_sc(X) + α L_p(X, P_c) + β L_d(X, P_o)
 
 P_c are the prototypes of the session's classes, P_o all that were known when it began; a class
-that comes back is in both. The learner works on tensors alone and never touches a store.
+that comes back is in both. An encoder may give features of several depths, one after another; the
+contrastive loss is of all of them, prototypes live in the last. The learner works on tensors alone
+and never touches a store.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ class Views(NamedTuple):
 
     inputs: Tensor  # of 2B views, whatever the trainable part of the encoder takes
     classes: Tensor  # (2B,), rows of the prototypes
-    snapshot: Tensor | None = None  # (2B, D): what the frozen teacher says, where it is known
+    snapshot: Tensor | None = None  # (2B, D): what the frozen teacher says, where it is known,
+    # in the dimensions of the prototypes
 
 
 class SessionData(Protocol):
@@ -72,6 +75,7 @@ def learn_session(
     recipe: Recipe,
     *,
     seed: int,
+    features: int | None = None,
     start: Checkpoint | None = None,
     on_step: Callable[[Step], bool | None] = lambda _: None,
     on_epoch: Callable[[Checkpoint], object] = lambda _: None,
@@ -79,10 +83,11 @@ def learn_session(
     """Train `encoder` in place.
 
     `prototypes` (C, D): the first `known` rows are those of the old classes, the others may hold
-    anything; they start from random directions. `on_step` ends the session by returning True.
-    Begun at a checkpoint, a session ends as it would have ended without the interruption.
+    anything; they start from random directions. `features` is how many the encoder gives, where
+    these are more than D. `on_step` ends the session by returning True. Begun at a checkpoint, a
+    session ends as it would have ended without the interruption.
     """
-    training = _Training(encoder, prototypes, known, recipe, seed)
+    training = _Training(encoder, prototypes, known, recipe, seed, features or prototypes.shape[1])
     if start is not None:
         training.restore(start)
     batches = batches_an_epoch(len(data), recipe.batch_size)
@@ -110,19 +115,25 @@ def one_step(encoder: nn.Module, views: Views, recipe: Recipe) -> None:
     with torch.no_grad():
         features = encoder(views.inputs[:2]).shape[1]
     prototypes = torch.zeros(int(views.classes.max()) + 1, features)
-    _Training(encoder, prototypes, known=0, recipe=recipe, seed=0).step(views)
+    _Training(encoder, prototypes, 0, recipe, 0, features).step(views)
 
 
 class _Training:
     """The parameters, and one step on them."""
 
     def __init__(
-        self, encoder: nn.Module, prototypes: Tensor, known: int, recipe: Recipe, seed: int
+        self,
+        encoder: nn.Module,
+        prototypes: Tensor,
+        known: int,
+        recipe: Recipe,
+        seed: int,
+        features: int,
     ) -> None:
         generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.head = ProjectionHead(prototypes.shape[1], *recipe.projection)
+            self.head = ProjectionHead(features, *recipe.projection)
         self.encoder = encoder
         self.recipe = recipe
         self.known = known
@@ -142,10 +153,11 @@ class _Training:
 
     def step(self, views: Views) -> Losses:
         recipe = self.recipe
-        features = self.encoder(views.inputs)  # (2B, D)
+        all_features = self.encoder(views.inputs)  # (2B, F)
         contrastive = supervised_contrastive(
-            self.head(features), views.classes, temperature=recipe.temperature
+            self.head(all_features), views.classes, temperature=recipe.temperature
         )
+        features = all_features[:, -self.learned.shape[1] :]  # (2B, D)
         tightness = prototype_tightness(self.learned, features, views.classes)
         relation = features.new_zeros(())
         if self.known and recipe.beta:
@@ -167,7 +179,10 @@ class _Training:
 
     @torch.no_grad()
     def _snapshot(self, views: Views) -> Tensor:
-        return self.teacher(views.inputs) if views.snapshot is None else views.snapshot
+        if views.snapshot is not None:
+            return views.snapshot
+        said: Tensor = self.teacher(views.inputs)[:, -self.learned.shape[1] :]
+        return said
 
     def checkpoint(self, epochs: int) -> Checkpoint:
         return Checkpoint(epochs, {name: t.detach().clone() for name, t in self._tensors().items()})

@@ -51,16 +51,17 @@ class _Features(nn.Module):
 
 
 class _Snapshot(nn.Module):
-    """The same, and what the tail makes of them."""
+    """The same, and the parts of the embedding that the tail makes of them."""
 
-    def __init__(self, features: _Features, tail: Tail) -> None:
+    def __init__(self, features: _Features, tail: Tail, embedded: slice) -> None:
         super().__init__()
         self.features = features
         self.tail = tail
+        self.embedded = embedded
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(images)
-        return features, self.tail(features)
+        return features, torch.cat(self.tail.parts(features)[self.embedded], dim=1)
 
 
 class Trunk:
@@ -73,7 +74,8 @@ class Trunk:
         self._copied = cut.copied
         # A new copy says what it was copied from: it need not be run to know.
         self._plain = _opened(_Whole(encoder if cut.copied is None else base, cut.start))
-        self._view = _opened(_Snapshot(features, cut.tail) if snapshot else features)
+        embedded = slice(-1, None) if isinstance(encoder, AnchoredEncoder) else slice(None)
+        self._view = _opened(_Snapshot(features, cut.tail, embedded) if snapshot else features)
 
     def plain(self, square: np.ndarray) -> Look:
         """A preprocessed picture, uint8 (1, S, S, 3), with its embedding."""

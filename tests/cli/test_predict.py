@@ -15,7 +15,17 @@ from prd_edge import Runtime
 from ..conftest import COLOURS, picture
 from .conftest import Command, Outcome, process
 
-FIELDS = {"schema", "source", "label", "confidence", "unknown", "top_k", "version", "ms"}
+FIELDS = {
+    "schema",
+    "source",
+    "label",
+    "confidence",
+    "likeness",
+    "unknown",
+    "top_k",
+    "version",
+    "ms",
+}
 
 
 @pytest.fixture(scope="module")

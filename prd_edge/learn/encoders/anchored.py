@@ -2,6 +2,8 @@
 
     embedding = [every part of the anchor, the copy's last part]
 
+The copy's earlier parts help to train it; in the embedding they add nothing to its last one.
+
 What the anchor says of a picture never changes, so neither does what is known in its dimensions;
 a session can only add to it.
 """
@@ -22,7 +24,7 @@ class AnchoredEncoder(nn.Module):
         super().__init__()
         self.anchor = anchor
         self.start = start
-        self.adapted = Tail(deepcopy(anchor), start, last_part=True)
+        self.adapted = Tail(deepcopy(anchor), start)
 
     def forward(self, images: Tensor) -> Tensor:
         """uint8 images (N, S, S, 3) to embeddings (N, D)."""
@@ -31,12 +33,11 @@ class AnchoredEncoder(nn.Module):
     def cut(self, images: Tensor, start: str) -> tuple[Tensor, Tensor]:
         """The features (N, C, h, w) that enter the copied stages, and the embedding (N, D)."""
         features, embedding = self.anchor.cut(images, start)
-        return features, torch.cat([embedding, *self.adapted.parts(features)], dim=1)
+        return features, torch.cat([embedding, self.adapted.parts(features)[-1]], dim=1)
 
     @torch.inference_mode()
     def part_widths(self) -> tuple[int, ...]:
         """Widths of the embedding's parts. Call it in evaluation mode."""
         images = torch.zeros(1, 32, 32, 3, dtype=torch.uint8)
         features, _ = self.anchor.cut(images, self.start)
-        adapted = self.adapted.parts(features)
-        return *self.anchor.part_widths(), *(part.shape[1] for part in adapted)
+        return *self.anchor.part_widths(), self.adapted.parts(features)[-1].shape[1]

@@ -5,31 +5,28 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from prd_edge.learn.encoders.staged import StagedEncoder, StagePools
+from prd_edge.learn.encoders.staged import StagedEncoder
 
 # They draw from the random state of the app, so that a seed would not settle the result.
 _RANDOM = ("Dropout", "StochasticDepth")
 
 
 class Tail(nn.Module):
-    """Stages from `start` on: features (B, C, h, w) to the parts pooled in them (B, D_t), or, with
-    `last_part`, to the last of these alone.
+    """Stages from `start` on: features (B, C, h, w) to the parts pooled in them (B, D_t).
 
     The modules are the encoder's own: training the tail trains the encoder. Batch normalisation
     keeps the statistics it has, because a session is too small to measure new ones; an encoder
     that is trained whole has none worth keeping. That one takes images (B, S, S, 3).
     """
 
-    def __init__(self, encoder: StagedEncoder, start: str, *, last_part: bool = False) -> None:
+    def __init__(self, encoder: StagedEncoder, start: str) -> None:
         super().__init__()
         stages = list(encoder.between(start))
         self.is_whole = start == next(iter(encoder.stages))
         self.normalise = encoder.normalise
         self.stages = nn.ModuleList(nn.ModuleList(modules) for _, modules in stages)
         self.names = [name for name, _ in stages]
-        self.pools = StagePools(
-            encoder.embedded_stages[-1:] if last_part else encoder.embedded_stages
-        )
+        self.pools = encoder.pools
 
     def train(self, mode: bool = True) -> Tail:
         super().train(mode)
