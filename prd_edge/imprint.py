@@ -52,6 +52,7 @@ class Imprint:
         labels = np.array(harvest.labels, dtype=object)
         self._taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
         self._rest = harvest.embeddings[held], labels[held]
+        self._completed: Imprinted | None = None
         self.judgement = Judgement(temperature)
         if held.any():
             self.judgement = judged(
@@ -60,9 +61,13 @@ class Imprint:
 
     def completed(self) -> Imprinted:
         """With the images that were held out."""
-        embeddings, labels = self._rest
-        bank = self._taught.add(embeddings, list(labels)).with_radii(self.judgement.radii)
-        return Imprinted(bank, Readout.of(bank).at(self.judgement.temperature), self.judgement)
+        if self._completed is None:
+            embeddings, labels = self._rest
+            bank = self._taught.add(embeddings, list(labels)).with_radii(self.judgement.radii)
+            self._taught = bank  # a covariance is large: the earlier one goes
+            readout = Readout.of(bank).at(self.judgement.temperature)
+            self._completed = Imprinted(bank, readout, self.judgement)
+        return self._completed
 
 
 def judged(

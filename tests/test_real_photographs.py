@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prd_edge import Runtime
@@ -12,6 +13,7 @@ from prd_edge.model import load_predictor
 
 FIRST = ("Banana", "Leek", "Mango", "Orange")
 SECOND = ("Lemon", "Ginger", "Avocado", "Orange")
+SEEN = {*FIRST, *SECOND}
 
 
 def pairs(root: Path, labels: tuple[str, ...], images: slice) -> list[tuple[object, str]]:
@@ -28,5 +30,10 @@ def test_groceries(data_sets: Path, tmp_path: Path) -> None:
     runtime.learn_session(pairs(train, SECOND, slice(10, 20)))
     assert runtime.classes()["Orange"] == 20
     predictor = load_predictor(runtime.store.live())
-    result = evaluate(predictor, pairs(test, tuple({*FIRST, *SECOND}), slice(0, 8)))
+    known = pairs(test, tuple(SEEN), slice(0, 8))
+    result = evaluate(predictor, known, always_answer=True)
     assert result.accuracy > 0.85  # a guess is right one time in seven
+
+    strange = [path for path in sorted(test.glob("*/*.jpg"))[::20] if path.parent.name not in SEEN]
+    rejected = [answer.unknown for answer in predictor.predict_many(strange)]
+    assert evaluate(predictor, known).unknown / len(known) < 0.2 < np.mean(rejected)

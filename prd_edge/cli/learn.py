@@ -29,6 +29,7 @@ _SKIPPED_SHOWN = 20
 _CLASSES_SHOWN = 8
 _DRIFT_SHOWN = 20
 _VISIBLE_DRIFT = 5e-5
+_IMAGES_TO_CALIBRATE = 100  # with fewer the error is mostly chance
 
 
 @click.command()
@@ -179,7 +180,7 @@ def _print_report(report: SessionReport) -> None:
         lines.append(
             (f"hold-out ({report.holdout_images} images)", f"{before} → {after}{compared}")
         )
-    if report.calibration_error is not None:
+    if report.calibration_error is not None and report.holdout_images >= _IMAGES_TO_CALIBRATE:
         lines.append(("confidence", f"off by {percent(report.calibration_error)} on the hold-out"))
     lines += [
         ("time", f"{report.seconds:.1f} s"),

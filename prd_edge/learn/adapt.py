@@ -177,15 +177,20 @@ class _Adaptation:
         embeddings = found.embeddings.copy()
         embeddings[:, self.cut.trained] = after
         new = replace(found, embeddings=embeddings)
-        bank = self._earlier_bank()
         if self.recipe.prototypes == "closed_form":
-            if bank.labels:
-                taught = found.embeddings[~held]
-                bank = transported(bank, taught, after[~held], self.cut.trained)
-            learned = Imprint(bank, temperature, new, holdout=self.settings.holdout).completed()
+            moved = self._moved_bank(found.embeddings[~held], after[~held])
+            imprint = Imprint(moved, temperature, new, holdout=self.settings.holdout)
+            del moved  # a covariance is large
+            learned = imprint.completed()
         else:
+            bank = self._earlier_bank()
             learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
         return _Result(self._encoder(held), learned, embeddings)
+
+    def _moved_bank(self, before: np.ndarray, after: np.ndarray) -> PrototypeBank:
+        """What was known, carried into the space of the trained encoder."""
+        bank = self._earlier_bank()
+        return transported(bank, before, after, self.cut.trained) if bank.labels else bank
 
     def _train(
         self, bank: PrototypeBank, classes: torch.Tensor, held: np.ndarray, count: int

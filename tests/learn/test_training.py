@@ -254,7 +254,8 @@ class TestGuards:
 
         def worse(*arguments: object) -> object:
             result = trained(*arguments)
-            return result._replace(learned=replace(result.learned, holdout_accuracy=0.25))
+            judgement = result.learned.judgement._replace(accuracy=0.25)
+            return result._replace(learned=replace(result.learned, judgement=judgement))
 
         monkeypatch.setattr(adapt._Adaptation, "_trained", worse)
         report = runtime.learn_session(pairs("red", "white"), **QUICK)
