@@ -27,8 +27,8 @@ DATA = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/
 CLASSES = 5
 
 
-def whole_network(folder: Path, known: int) -> None:
-    """The rival, in a process of its own."""
+def whole_network(folder: Path, known: int, images: int) -> None:
+    """The rival, in a process of its own, trained on so many images."""
     import numpy as np
     import torch
 
@@ -51,7 +51,7 @@ def whole_network(folder: Path, known: int) -> None:
             self.classes = known + torch.tensor([label for _, label in paths])
             self.preprocess = Preprocessor(build_onnx(224))
             keep = torch.randperm(len(paths), generator=torch.Generator().manual_seed(0))
-            self.rows = keep[: round(0.8 * len(paths))]  # the others are held out
+            self.rows = keep[:images]  # the others are held out
 
         def __len__(self) -> int:
             return len(self.rows)
@@ -77,8 +77,9 @@ def ours(folder: Path, store: Path) -> dict[str, object]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def rival(folder: Path, known: int) -> dict[str, object]:
-    command = [sys.executable, __file__, "--whole-network", folder, "--known", str(known)]
+def rival(folder: Path, known: int, images: int) -> dict[str, object]:
+    command = [sys.executable, __file__, "--whole-network", folder]
+    command += ["--known", str(known), "--images", str(images)]
     done = subprocess.run(command, capture_output=True, check=True)
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
@@ -88,9 +89,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--whole-network", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--known", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--images", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.whole_network:
-        whole_network(options.whole_network, options.known)
+        whole_network(options.whole_network, options.known, options.images)
         return
     labels = sorted(path.name for path in (DATA / "grocery/train").iterdir())
     seconds: dict[str, list[float]] = {}
@@ -104,14 +106,17 @@ def main() -> None:
         for repeat in range(options.repeats):
             for session in range(2):
                 folder = root / f"session {session + 1}"
-                for name, run in (
-                    ("prd-edge", lambda f=folder, r=repeat: ours(f, root / f"store {r}")),
-                    ("whole network", lambda f=folder, s=session: rival(f, s * CLASSES)),
-                ):
+                trained = 0
+                for name in ("prd-edge", "whole network"):
                     key = f"session {session + 1}, {name}"
                     started = time.perf_counter()
-                    peak = float(run()["peak_memory_mb"])
+                    if name == "prd-edge":
+                        report = ours(folder, root / f"store {repeat}")
+                        trained = int(report["images_used"]) - int(report["holdout_images"])
+                    else:
+                        report = rival(folder, session * CLASSES, trained)
                     seconds.setdefault(key, []).append(time.perf_counter() - started)
+                    peak = float(report["peak_memory_mb"])
                     memory[key] = max(peak, memory.get(key, 0.0))
                     print(f"{key}: {seconds[key][-1]:.1f} s, {peak:.0f} MB", file=sys.stderr)
     print("| session | prd-edge | whole network | ratio | peak memory |")

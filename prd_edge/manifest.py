@@ -17,7 +17,7 @@ from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 
-SCHEMA = 1
+SCHEMA = 2
 _FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)?")  # never a path
 
 
@@ -67,6 +67,11 @@ class Manifest:
                 raise StoreError(
                     f"the store was written by a newer prd-edge (schema {body['schema']}, this one "
                     f"reads up to {SCHEMA}); upgrade: pip install --upgrade prd-edge"
+                )
+            if isinstance(body["schema"], int) and body["schema"] < SCHEMA:
+                raise StoreError(
+                    f"the store was written by a prd-edge from before the first release (schema "
+                    f"{body['schema']}, this one reads {SCHEMA}); begin a new store"
                 )
             return cls._from_body(body)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -38,6 +38,7 @@ def loaded_by(*arguments: object) -> set[str]:
         ["learn-session", "{session}", "--store", "{new}", "--mode", "imprint"],
         ["predict", "{session}/red", "--store", "{store}"],
         ["evaluate", "{session}", "--store", "{store}"],
+        ["feedback", "{session}/red/20.png", "--is", "blue", "--store", "{store}"],
         ["classes", "list", "--store", "{store}"],
         ["classes", "rename", "red", "rouge", "--store", "{store}"],
         ["classes", "remove", "red", "--store", "{store}"],

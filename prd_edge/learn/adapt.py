@@ -25,7 +25,7 @@ from prd_edge.harvest import Harvest
 from prd_edge.imprint import Imprint, Imprinted, Judgement, accuracy_of, judged
 from prd_edge.learn.checkpointing import Resumable
 from prd_edge.learn.cut import Cut, cut
-from prd_edge.learn.encoders import make_graph, module_weights
+from prd_edge.learn.encoders import module_weights, unproven_graph
 from prd_edge.learn.learner import Step, batches_an_epoch, learn_session
 from prd_edge.learn.parity import check_parity
 from prd_edge.learn.plan import Plan
@@ -277,7 +277,7 @@ class _Adaptation:
         spec = self.task.spec._replace(
             parts=encoder.part_widths(), adapted_from=self.cut.spec_start
         )
-        graph = make_graph(encoder, spec.image_size)
+        graph = unproven_graph(encoder)
         check_parity(encoder, graph, self.reading.sample_squares(held))
         return BuiltEncoder(spec, module_weights(encoder), graph)
 

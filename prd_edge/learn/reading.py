@@ -33,7 +33,7 @@ from prd_edge.progress import Progress
 from prd_edge.session import Item
 from prd_edge.training import TrainingSettings, TrainingTask
 
-_PROOF_IMAGES = 32  # kept as pixels until the trained encoder's graph is proven on them
+_PROOF_IMAGES = 16  # kept as pixels until the trained encoder's graph is proven on them
 _UNKNOWN_COUNT = 500  # of an iterable that does not tell its length
 _TYPICAL_IMAGE = (480, 640, 3)
 _MB = 2.0**20

@@ -63,6 +63,56 @@ def test_evaluate(prd_edge: Call, session: Path, taught: Path) -> None:
     assert result["classes"]["red"]["recall"] == 0.0
 
 
+def test_a_picture_of_nothing_known_is_unknown(prd_edge: Call, session: Path, taught: Path) -> None:
+    picture = session / "red/20.png"
+    prd_edge("classes", "remove", "red", "--store", taught)
+    _, out, _ = prd_edge("predict", picture, "--store", taught, "--json")
+    answer = json.loads(out)
+    assert (answer["label"], answer["unknown"]) == (None, True)
+    _, out, _ = prd_edge("predict", picture, "--store", taught, "--always-answer", "--quiet")
+    assert out.strip() in ("blue", "green")
+    _, out, _ = prd_edge("evaluate", session, "--store", taught)
+    assert "called unknown     6 images" in out
+
+
+class TestFeedback:
+    def test_what_it_says(self, prd_edge: Call, session: Path, taught: Path) -> None:
+        picture = session / "red/20.png"
+        code, out, _ = prd_edge("feedback", picture, "--is", "red", "--store", taught)
+        assert code == 0
+        assert out == f"{picture}: red, nothing had to change\n"
+        code, out, _ = prd_edge("feedback", picture, "--not", "red", "--store", taught)
+        assert code == 0
+        assert f"{picture}: " in out
+        assert "new version  000004; 'prd-edge rollback' undoes it" in out
+        _, out, _ = prd_edge("feedback", picture, "--is", "blue", "--store", taught, "--json")
+        assert set(json.loads(out)) == {"schema", "before", "after", "is_settled", "version"}
+
+    @pytest.mark.parametrize("said", [(), ("--is", "red", "--not", "blue")])
+    def test_one_of_the_two(
+        self, prd_edge: Call, session: Path, taught: Path, said: tuple[str, ...]
+    ) -> None:
+        code, _, err = prd_edge("feedback", session / "red/20.png", *said, "--store", taught)
+        assert code == 2
+        assert "give either --is CLASS or --not CLASS" in err
+
+    def test_bad_calls_change_nothing(self, prd_edge: Call, session: Path, taught: Path) -> None:
+        for picture, label, code_, why in (
+            (
+                session / "red/20.png",
+                "pink",
+                2,
+                "no class named 'pink'; known classes: blue, green",
+            ),
+            (session / "gone.png", "red", 3, "gone.png"),
+        ):
+            code, _, err = prd_edge("feedback", picture, "--is", label, "--store", taught)
+            assert (code, err.count("\n")) == (code_, 1)
+            assert why in err
+        _, out, _ = prd_edge("history", "--store", taught)
+        assert "000004" not in out
+
+
 def test_predict_among_some_classes(prd_edge: Call, session: Path, taught: Path) -> None:
     picture = session / "red/20.png"
     _, out, _ = prd_edge("predict", picture, "--store", taught, "--among", "blue,green", "--json")

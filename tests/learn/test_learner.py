@@ -205,3 +205,32 @@ def test_the_paper_recipe_is_the_papers() -> None:
     assert (paper.axis, paper.direction, paper.reduction) == ("samples", "teacher_first", "mean")
     with pytest.raises(InvalidInputError, match="'magic'; choose one of edge, paper"):
         recipe_named("magic")
+
+
+class TwoDepths(nn.Module):
+    """Gives what an early and a late layer say, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late = encoder()
+        self.early = encoder(seed=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self.early(x), self.late(x)], dim=1)
+
+
+def test_of_several_depths_all_are_contrasted_and_the_last_has_the_prototypes() -> None:
+    both, data = TwoDepths(), blobs([0, 1, 2])
+    before = both.early[0].weight.clone()
+    prototypes = learn_session(both, torch.zeros(3, D), 0, data, TOY, seed=0, features=2 * D)
+    assert prototypes.shape == (3, D)
+    assert not torch.allclose(both.early[0].weight, before, atol=1e-3)
+    assert accuracy(both.late, prototypes, data) > 0.95
+
+
+def test_of_several_depths_the_last_is_distilled() -> None:
+    both, data = TwoDepths(), blobs([0, 1, 2])
+    old = learn_session(both, torch.zeros(3, D), 0, data, TOY, seed=0, features=2 * D)
+    rows = torch.cat([old, torch.zeros(2, D)])
+    learn_session(both, rows, 3, blobs([3, 4]), replace(TOY, beta=16.0), seed=1, features=2 * D)
+    assert accuracy(both.late, old, data) > 0.8
