@@ -5,10 +5,10 @@ towards each prototype:
 
     r_c(x) = (x − g)ᵀ Σ⁻¹ (p_c − g) / (p_c − g)ᵀ Σ⁻¹ (p_c − g),      r_c(p_c) = 1,  r_c(g) = 0.
 
-A picture of class a is near 1 for a and near 0 for the others; one of nothing known is a bit of
-everything:
+A picture of class a is near 1 for a and equally far from all others, which for prototypes on all
+sides of the middle is r_c = −r_a / (C − 1); one of nothing known is a bit of everything:
 
-    likeness(x) = r_a(x) − ½ √ mean_{c ≠ a} r_c(x)²
+    likeness(x) = r_a(x) − ½ √ mean_{c ≠ a} (r_c(x) + r_a(x) / (C − 1))²
 
 It is free of units, so that one limit, the class's radius, keeps its meaning while the bank grows,
 and it needs no more than the products w_c · x that the scores are made of.
@@ -70,9 +70,12 @@ class Directions(NamedTuple):
         count = len(self.lengths)
         along = products - (embeddings @ self.mean_weights)[:, None] - self.starts  # (N, C)
         share = along / np.where(self.lengths > 0, self.lengths, np.inf).astype(np.float32)
-        own = np.take_along_axis(share, answers[:, None], axis=1)[:, 0]
-        others = (np.square(share).sum(axis=1) - np.square(own)).clip(min=0) / max(count - 1, 1)
-        likeness = own - np.float32(_OTHERS) * np.sqrt(others)
+        own = np.take_along_axis(share, answers[:, None], axis=1)  # (N, 1)
+        rivals = max(count - 1, 1)
+        off = share + own / rivals
+        np.put_along_axis(off, answers[:, None], 0.0, axis=1)
+        others = np.square(off).sum(axis=1) / rivals  # (N,)
+        likeness = own[:, 0] - np.float32(_OTHERS) * np.sqrt(others)
         result: NDArray[np.float32] = np.where(
             self.lengths[answers] > 0, likeness, np.float32(1.0)
         ).astype(np.float32)
