@@ -134,7 +134,8 @@ def raw_sessions(store: Path) -> tuple[Callable[..., np.ndarray], Callable[..., 
 def peak_memory(store: Path, pictures: list[Path]) -> float:
     """Of a process of its own, in MB."""
     program = (
-        "import sys; from prd_edge.cli.main import prd_edge; from prd_edge.report import *;"
+        "import sys; from prd_edge.cli.main import prd_edge;"
+        "from prd_edge.memory import peak_memory_mb;"
         "prd_edge.main(sys.argv[1:], standalone_mode=False);"
         "print(peak_memory_mb(), file=sys.stderr)"
     )
