@@ -49,7 +49,7 @@ def main() -> None:
         images = options.images or default_images(Path(scratch))
         session, pictures = ten_by_twenty(images)
         store = Path(scratch) / "store"
-        Runtime.open(store).learn_session(session)
+        Runtime.open(store).learn_session(session, mode="imprint")
 
         print(f"{available_threads()} threads, images from {images}\n")
         print("| what | ours | the bare minimum | ratio | bar |")
@@ -110,7 +110,7 @@ def imprinting(session: list[tuple[Path, str]], options: argparse.Namespace) -> 
                 encode(preprocess(array))
 
         def learn() -> None:
-            Runtime.open(store).learn_session(session)
+            Runtime.open(store).learn_session(session, mode="imprint")
 
         return alternate(max(3, options.repeats // 2), learn, raw)
 

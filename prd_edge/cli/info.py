@@ -53,6 +53,9 @@ def info(store: Path, as_json: bool) -> None:
         ),
         ("classes", f"{len(manifest.classes)}, from {document['images_behind_them']} images"),
         ("on disk", megabytes(on_disk)),
-        ("kept of an image", "nothing; of each class a sum, a count and a share in one covariance"),
+        (
+            "kept of an image",
+            "nothing; of each class a sum, a count, two limits and a share in one covariance",
+        ),
     ]
     print_pairs(lines)
