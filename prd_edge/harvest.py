@@ -57,13 +57,16 @@ class Harvest:
         return chosen
 
     def _with_series(self, rows: list[int], wanted: int, most: int) -> list[int]:
-        """Of these rows the first `wanted`, and then those of the same series, up to `most`."""
-        alike: list[int] = []
+        """Whole series in the order of these rows, until `wanted` are reached, `most` at most."""
+        members: dict[int, list[int]] = {}
         for row in rows:
-            if row not in alike and len(alike) < wanted:
-                alike += [other for other in rows if self.series[other] == self.series[row]]
-                alike = alike[:most]
-        return alike
+            members.setdefault(int(self.series[row]), []).append(row)
+        chosen: list[int] = []
+        for alike in members.values():
+            if len(chosen) >= wanted:
+                break
+            chosen += alike
+        return chosen[:most]
 
 
 _SMALLEST_CLASS_TO_SPLIT = 5

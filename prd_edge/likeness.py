@@ -40,12 +40,11 @@ class Directions(NamedTuple):
     lengths: NDArray[np.float32]  # (C,), squared; zero where a prototype is the middle itself
 
     @classmethod
-    def of(cls, prototypes: NDArray[np.float64], weights: NDArray[np.float64]) -> Directions:
-        """(C, D) and Σ⁻¹ times the same."""
-        if not len(prototypes):
+    def of(cls, weights: NDArray[np.float64], products: NDArray[np.float64]) -> Directions:
+        """Weights Σ⁻¹ p_c (C, D), and their products (C, C) with the prototypes."""
+        if not len(weights):
             nothing = np.zeros(0, np.float32)
-            return cls(np.zeros(prototypes.shape[1], np.float32), nothing, nothing)
-        products = prototypes @ weights.T  # (C, C)
+            return cls(np.zeros(weights.shape[1], np.float32), nothing, nothing)
         to_middle = products.mean(axis=0)
         middle = float(to_middle.mean())
         lengths = np.diag(products) - 2 * to_middle + middle

@@ -57,13 +57,14 @@ class Readout(NamedTuple):
         sigma = shrunk_covariance(bank)
         weights = prototypes if sigma is None else solve_positive(sigma, prototypes.T).T  # (C, D)
         biases = -0.5 * np.einsum("cd,cd->c", prototypes, weights)
-        margin = typical_margin(prototypes @ weights.T + biases)
+        products = prototypes @ weights.T  # (C, C)
+        margin = typical_margin(products + biases)
         return cls(
             bank.labels,
             weights.astype(np.float32),
             (biases + margin * bank.leanings).astype(np.float32),
             margin,
-            Directions.of(prototypes, weights),
+            Directions.of(weights, products),
             bank.radii.astype(np.float32),
         )
 
