@@ -97,7 +97,7 @@ def run(
 def observe(encoder: nn.Module, rows: Tensor, test: Squares, last: int) -> tuple[float, float]:
     """Average observed accuracy over the tasks so far: among all classes, and within the task."""
     seen = task_of(test, 0, last + 1)
-    features = torch.cat([encoder(part) for part in seen.images.split(500)])
+    features = torch.cat([encoder(part) for part in seen.images[:, 0].split(500)])
     scores = F.normalize(features) @ F.normalize(rows).T  # (N, C)
     own = scores.view(len(scores), -1, CLASSES_A_TASK)[torch.arange(len(scores)), seen.classes // 5]
     among_all = (scores.argmax(dim=1) == seen.classes).float().mean()
@@ -124,7 +124,7 @@ def load(part: str, pixels: int, per_class: int, seed: int) -> Squares:
     classes = np.repeat(np.arange(100), [len(own) for own in images])
     tall = torch.from_numpy(np.concatenate(images)).permute(0, 3, 1, 2).float()
     small = F.avg_pool2d(tall, 32 // pixels).round().to(torch.uint8).permute(0, 2, 3, 1)
-    return Squares(small.contiguous(), torch.from_numpy(classes))
+    return Squares(small.contiguous()[:, None], torch.from_numpy(classes))
 
 
 METHODS: dict[str, tuple[Learn, dict[str, float]]] = {

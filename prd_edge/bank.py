@@ -28,7 +28,7 @@ from prd_edge.errors import InvalidInputError, StoreCorruptError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEFAULT_RADIUS = 0.2  # of a class of which nothing was held out
+DEFAULT_RADIUS = 0.6  # of a class of which nothing was held out
 _UNITS = 2.0**16
 _LABELS_SHOWN = 8
 _CHUNK = 1024  # embeddings held in double precision at a time
@@ -189,15 +189,6 @@ class PrototypeBank:
             sums=sums,
             second_moment=_between_classes(sums, self.counts),
             inherited=-int(np.maximum(self.counts - 1, 0).sum()),
-        )
-
-    def widened(self, copied: slice) -> Self:
-        """The bank of an encoder that says some dimensions of its embedding twice."""
-        source = np.r_[np.arange(self.dimensions), np.arange(self.dimensions)[copied]]
-        return replace(
-            self,
-            sums=self.sums[:, source],
-            second_moment=self.second_moment[np.ix_(source, source)],
         )
 
     def moved(

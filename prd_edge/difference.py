@@ -17,9 +17,7 @@ def difference(a: Version, b: Version) -> dict[str, Any]:
     old, new = load_prototypes(a), load_prototypes(b)
     updated = {}
     for label in sorted(before.keys() & after.keys()):
-        # Training may have widened embeddings; what both have in common comes first in them.
-        width = min(len(old[label]), len(new[label]))
-        drift = cosine_distance(old[label][:width], new[label][:width])
+        drift = cosine_distance(old[label], new[label])
         if before[label] != after[label] or not np.array_equal(old[label], new[label]):
             updated[label] = {"images": after[label] - before[label], "drift": drift}
     names = sorted(a.manifest.files.keys() | b.manifest.files.keys())

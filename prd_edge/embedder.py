@@ -1,4 +1,5 @@
-"""Images to embeddings, through the preprocessing and encoder graphs of a store."""
+"""Images to embeddings, through the preprocessing and encoder graphs of a store: the mean of what
+the encoder says of an image's looks."""
 
 from __future__ import annotations
 
@@ -59,13 +60,13 @@ class Embedder:
 
     def embed_among_many(self, image: NDArray[np.uint8]) -> NDArray[np.float32]:
         """(H, W, 3) to (D,), on the calling thread alone."""
-        return self.embed_square(self.preprocess(image))
+        return self.embed_looks(self.preprocess(image))
 
-    def embed_square(self, square: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """(1, S, S, 3), preprocessed, to (D,), on the calling thread alone."""
-        return self._run(self._encoder(threads=1), square)
+    def embed_looks(self, looks: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Those of one image (L, S, S, 3), preprocessed, to (D,), on the calling thread alone."""
+        return self._run(self._encoder(threads=1), looks)
 
-    def _run(self, encoder: Meanwhile[Any], square: NDArray[np.uint8]) -> NDArray[np.float32]:
-        (embedding,) = encoder.result().run(["embedding"], {"image": square})
-        result: NDArray[np.float32] = embedding[0]
+    def _run(self, encoder: Meanwhile[Any], looks: NDArray[np.uint8]) -> NDArray[np.float32]:
+        (embeddings,) = encoder.result().run(["embedding"], {"image": looks})  # (L, D)
+        result: NDArray[np.float32] = embeddings.mean(axis=0)
         return result

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import calibration_error, fit_relative_temperature
+from prd_edge.calibration import calibration_error, fit_temperature
 from prd_edge.harvest import Harvest
 from prd_edge.likeness import fit_radii
-from prd_edge.readout import Readout
+from prd_edge.readout import Readout, Temperature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,20 +34,24 @@ class Imprinted:
 class Judgement(NamedTuple):
     """What held-out images say of a bank they are no part of."""
 
-    temperature: float  # in margins
+    temperature: Temperature
     images: int = 0
-    accuracy: float | None = None
+    right: NDArray[np.bool_] | None = None  # (images,)
     calibration_error: float | None = None
     radii: Mapping[str, float] = MappingProxyType({})  # of the session's classes
+
+    @property
+    def accuracy(self) -> float | None:
+        return None if self.right is None else float(self.right.mean())
 
 
 class Imprint:
     """A session on its way into a bank: judged first, on what is held out, then completed."""
 
     def __init__(
-        self, bank: PrototypeBank, temperature: float, harvest: Harvest, *, holdout: float
+        self, bank: PrototypeBank, temperature: Temperature, harvest: Harvest, *, holdout: float
     ) -> None:
-        """`temperature` is the earlier one, in margins."""
+        """`temperature` is the earlier one."""
         held = harvest.holdout(holdout)
         labels = np.array(harvest.labels, dtype=object)
         self._taught = bank.add(harvest.embeddings[~held], list(labels[~held]))
@@ -72,7 +76,7 @@ class Imprint:
 
 def judged(
     readout: Readout,
-    temperature: float,
+    temperature: Temperature,
     embeddings: NDArray[np.float32],
     labels: NDArray[np.object_],
     session_labels: Sequence[str],
@@ -80,13 +84,13 @@ def judged(
     """Held-out images (N, D) with their labels, and the labels of the whole session."""
     truth = np.array([readout.labels.index(label) for label in labels])
     scores = readout.scores(embeddings)
-    fitted = fit_relative_temperature(readout.margin, scores, truth, temperature)
+    fitted = fit_temperature(readout.margin, scores, truth, temperature)
     right = scores.argmax(axis=1) == truth
     confidences = readout.at(fitted).confidences(scores).max(axis=1)
     return Judgement(
         temperature=fitted,
         images=len(labels),
-        accuracy=float(right.mean()),
+        right=right,
         calibration_error=calibration_error(confidences, right),
         radii=fit_radii(readout.likeness(embeddings, scores, truth), list(labels), session_labels),
     )
@@ -98,12 +102,13 @@ def accuracy_before(readout: Readout, harvest: Harvest, holdout: float) -> float
     if not readout.labels or not held.any():
         return None
     labels = np.array(harvest.labels, dtype=object)[held]
-    return accuracy_of(readout, harvest.embeddings[held], labels)
+    return float(right_answers(readout, harvest.embeddings[held], labels).mean())
 
 
-def accuracy_of(
+def right_answers(
     readout: Readout, embeddings: NDArray[np.float32], labels: Sequence[str] | NDArray[np.object_]
-) -> float:
-    scores = readout.scores(embeddings)
-    answers = np.array(readout.labels, dtype=object)[scores.argmax(axis=1)]
-    return float((answers == np.array(labels, dtype=object)).mean())
+) -> NDArray[np.bool_]:
+    """(N, D) and (N,) to (N,)."""
+    answers = np.array(readout.labels, dtype=object)[readout.scores(embeddings).argmax(axis=1)]
+    result: NDArray[np.bool_] = answers == np.array(labels, dtype=object)
+    return result

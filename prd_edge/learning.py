@@ -41,7 +41,14 @@ from prd_edge.readout import Readout
 from prd_edge.report import SessionReport, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import PREPROCESS_GRAPH, Store, Version
-from prd_edge.training import Learned, TrainingSettings, TrainingTask, torch_is_installed, train
+from prd_edge.training import (
+    Learned,
+    TrainingSettings,
+    TrainingTask,
+    is_worth_training,
+    torch_is_installed,
+    train,
+)
 
 MODES = ("prd", "imprint")
 
@@ -95,13 +102,14 @@ def learn_session(
     on_progress: OnProgress | None,
     cancel: Event | None,
 ) -> SessionReport:
-    """`mode` None is training where torch is installed, imprinting where it is not."""
+    """`mode` None is training where torch is installed and the session is worth it, imprinting
+    otherwise."""
     if mode is not None and mode not in MODES:
         raise InvalidInputError(f"no mode named {mode!r}; choose one of {', '.join(MODES)}")
     started = time.perf_counter()
     session = Session.open(data)
-    trains = mode == "prd" or (mode is None and (torch_is_installed() or settings.wants_training))
-    if settings.wants_training and not trains:
+    must_train = mode == "prd" or (mode is None and settings.wants_training)
+    if settings.wants_training and not must_train:
         raise InvalidInputError(
             "imprinting does not train: leave out --recipe, --train-from and --epochs, "
             "or use --mode prd"
@@ -121,8 +129,15 @@ def learn_session(
             on_progress=on_progress or (lambda _: None),
             cancel=cancel or Event(),
         )
-        learned = train(task, settings) if trains else _imprinted(task, settings)
-        return _outcome(base, learned, settings.holdout)
+        may_train = must_train or (mode is None and torch_is_installed())
+        is_worth_it = is_worth_training(base.spec, session.labels, base.knowledge.bank.labels)
+        if must_train or (may_train and is_worth_it):
+            return _outcome(base, train(task, settings), settings.holdout)
+        outcome = _outcome(base, _imprinted(task, settings), settings.holdout)
+        if not may_train:
+            return outcome
+        note = "too few of all classes to move the encoder for; --mode prd trains all the same"
+        return outcome._replace(report=replace(outcome.report, note=note))
 
     if dry_run:
         return _timed(learn().report, started)
@@ -148,7 +163,7 @@ def learn_session(
 def _imprinted(task: TrainingTask, settings: TrainingSettings) -> Learned:
     found = harvest(task.session, task.embedder, on_progress=task.on_progress, cancel=task.cancel)
     known = task.known
-    temperature = known.readout.relative_temperature
+    temperature = known.readout.temperature
     imprinted = Imprint(known.bank, temperature, found, holdout=settings.holdout).completed()
     return Learned(found, imprinted, drift(known.bank, imprinted.bank))
 
@@ -175,7 +190,7 @@ def edit_classes(
         parent = store.live()
         known = load_knowledge(parent)
         bank = change(known.bank)
-        readout = Readout.of(bank).at(known.readout.relative_temperature)
+        readout = Readout.of(bank).at(known.readout.temperature)
         version = _commit(writer, parent, Knowledge(bank, readout), action)
         _tidy(writer, version)
     return version

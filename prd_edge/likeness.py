@@ -1,17 +1,22 @@
 """Is it one of the known classes at all? How much a picture is like the class it is given.
 
-Seen from the middle g of all prototypes, in the metric of the readout, a picture lies some way
-towards each prototype:
+Seen from the middle g of all prototypes, in the metric of the readout, a picture lies in some
+direction, of which only the shadow it casts on the space of the prototypes can tell classes apart:
 
-    r_c(x) = (x − g)ᵀ Σ⁻¹ (p_c − g) / (p_c − g)ᵀ Σ⁻¹ (p_c − g),      r_c(p_c) = 1,  r_c(g) = 0.
+    u_c(x) = (x − g)ᵀ Σ⁻¹ (p_c − g),   G_cd = (p_c − g)ᵀ Σ⁻¹ (p_d − g),   shadow² = uᵀ G⁺ u.
 
-A picture of class a is near 1 for a and equally far from all others, which for prototypes on all
-sides of the middle is r_c = −r_a / (C − 1); one of nothing known is a bit of everything:
+A picture of class a lies in the direction of p_a; one of nothing known lies between the classes:
 
-    likeness(x) = r_a(x) − ½ √ mean_{c ≠ a} (r_c(x) + r_a(x) / (C − 1))²
+    likeness(x) = √(1 + κ) · u_a / √(G_aa (shadow² + (3 / C) G_aa))
 
-It is free of units, so that one limit, the class's radius, keeps its meaning while the bank grows,
-and it needs no more than the products w_c · x that the scores are made of.
+is the cosine of the angle between the two, in which length counts as well while classes are few:
+of two classes everything lies in the direction of either. The more classes there are, the longer
+is the shadow of what is merely noise, in C − 1 dimensions. √(1 + κ), with
+
+    κ = 3 / C + 2.5 (C − 1) · mean_c (1 / G_cc),
+
+makes up for both, so that a typical picture of a known class stays near 1, and the limit that a
+class was given, its radius, keeps its meaning while the bank grows (docs/results.md).
 """
 
 from __future__ import annotations
@@ -24,12 +29,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_OTHERS = 0.5
+_LENGTH = 3.0  # divided by the number of classes: how much length counts
+_NOISE = 2.5  # squared, of a picture that was not learned, in each dimension of the shadow
 _NO_LENGTH = 1e-9
-_TYPICAL_IMAGES = 10.0  # how many held-out images the common mean counts for, in a class's own
+_SMALLEST_EIGENVALUE = 1e-6  # of G, over the largest
+_TYPICAL_IMAGES = 50.0  # how many held-out images the common mean counts for, in a class's own
 _LOST_SHARE = 0.01  # of a class's pictures, at most about, are called unknown
 _DEVIATIONS = 3.0
-_PRIOR_DEVIATION, _PRIOR_IMAGES = 0.2, 10.0  # what is typical, and how many images it counts for
+_PRIOR_DEVIATION, _PRIOR_IMAGES = 0.1, 10.0  # what is typical, and how many images it counts for
 
 
 class Directions(NamedTuple):
@@ -37,26 +44,34 @@ class Directions(NamedTuple):
 
     mean_weights: NDArray[np.float32]  # (D,): Σ⁻¹ g
     starts: NDArray[np.float32]  # (C,): (w_c − Σ⁻¹ g) · g
-    lengths: NDArray[np.float32]  # (C,), squared; zero where a prototype is the middle itself
+    lengths: NDArray[np.float32]  # (C,): G_cc, zero where a prototype is the middle itself
+    inverse: NDArray[np.float32]  # (C, C): G⁺
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], products: NDArray[np.float64]) -> Directions:
         """Weights Σ⁻¹ p_c (C, D), and their products (C, C) with the prototypes."""
         if not len(weights):
             nothing = np.zeros(0, np.float32)
-            return cls(np.zeros(weights.shape[1], np.float32), nothing, nothing)
+            return cls(np.zeros(weights.shape[1], np.float32), nothing, nothing, nothing[:, None])
         to_middle = products.mean(axis=0)
         middle = float(to_middle.mean())
-        lengths = np.diag(products) - 2 * to_middle + middle
+        gram = products - to_middle - to_middle[:, None] + middle  # (C, C): G
+        lengths = np.diag(gram).copy()
         lengths[lengths <= _NO_LENGTH * np.diag(products)] = 0.0
         return cls(
             weights.mean(axis=0).astype(np.float32),
             (to_middle - middle).astype(np.float32),
             lengths.astype(np.float32),
+            _pseudo_inverse(gram) if lengths.any() else np.zeros_like(gram, np.float32),
         )
 
     def rows(self, rows: Sequence[int]) -> Directions:
-        return self._replace(starts=self.starts[rows], lengths=self.lengths[rows])
+        gram = np.linalg.pinv(self.inverse.astype(np.float64), hermitian=True)
+        return self._replace(
+            starts=self.starts[rows],
+            lengths=self.lengths[rows],
+            inverse=_pseudo_inverse(gram[np.ix_(rows, rows)]),
+        )
 
     def likeness(
         self,
@@ -66,19 +81,30 @@ class Directions(NamedTuple):
     ) -> NDArray[np.float32]:
         """Embeddings (N, D), their products (N, C) with the weights and the class given to each
         (N,), to (N,). Where only one class is known there is nothing to compare: 1."""
-        count = len(self.lengths)
-        along = products - (embeddings @ self.mean_weights)[:, None] - self.starts  # (N, C)
-        share = along / np.where(self.lengths > 0, self.lengths, np.inf).astype(np.float32)
-        own = np.take_along_axis(share, answers[:, None], axis=1)  # (N, 1)
-        rivals = max(count - 1, 1)
-        off = share + own / rivals
-        np.put_along_axis(off, answers[:, None], 0.0, axis=1)
-        others = np.square(off).sum(axis=1) / rivals  # (N,)
-        likeness = own[:, 0] - np.float32(_OTHERS) * np.sqrt(others)
+        along = products - (embeddings @ self.mean_weights)[:, None] - self.starts  # (N, C): u
+        shadow = np.einsum("nc,nc->n", along @ self.inverse, along)  # (N,), squared
+        lengths = self.lengths[answers]  # (N,)
+        towards = np.take_along_axis(along, answers[:, None], axis=1)[:, 0]
+        squares = lengths * (np.maximum(shadow, 0.0) + _LENGTH / len(self.lengths) * lengths)
+        cosines = towards / np.sqrt(np.where(lengths > 0, squares, 1.0))
         result: NDArray[np.float32] = np.where(
-            self.lengths[answers] > 0, likeness, np.float32(1.0)
+            lengths > 0, np.sqrt(1 + self._typical()) * cosines, 1.0
         ).astype(np.float32)
         return result
+
+    def _typical(self) -> float:
+        """κ: what the squared tangent of a known picture's angle is like."""
+        lengths = self.lengths[self.lengths > 0].astype(np.float64)
+        count = len(self.lengths)
+        noise = float((1.0 / lengths).mean()) if len(lengths) else 0.0
+        return _LENGTH / count + _NOISE * (count - 1) * noise
+
+
+def _pseudo_inverse(gram: NDArray[np.float64]) -> NDArray[np.float32]:
+    result: NDArray[np.float32] = np.linalg.pinv(
+        gram, rcond=_SMALLEST_EIGENVALUE, hermitian=True
+    ).astype(np.float32)
+    return result
 
 
 def fit_radii(
@@ -86,8 +112,9 @@ def fit_radii(
 ) -> dict[str, float]:
     """The radius of each of the session's classes, from held-out images of some of them.
 
-    A class's own mean counts for as much as it has images; how far below it a picture of the class
-    may fall is learned from all of them together.
+    A class's own mean counts for as much as it has images: a few tell little of the class, and
+    radii that follow them tell known from unknown less well than one for all. How far below it a
+    picture of the class may fall is learned from all of them together.
     """
     if not len(labels):
         return {}

@@ -17,7 +17,7 @@ from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 
-SCHEMA = 2
+SCHEMA = 3
 _FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)?")  # never a path
 
 

@@ -36,6 +36,14 @@ _SHRINKAGE_RATE = 5.0
 _NO_SPREAD = 1e-9
 
 
+class Temperature(NamedTuple):
+    """What scores are divided by to become confidence; free of units, so that it can be carried
+    over to another bank."""
+
+    in_margins: float  # a root of margins, to be exact, as `confidences` takes it
+    images: int  # held out, that it was fitted on
+
+
 class Verdict(NamedTuple):
     confidences: NDArray[np.float32]  # (C,)
     likeness: float  # to the most likely class
@@ -49,7 +57,7 @@ class Readout(NamedTuple):
     margin: float  # the typical one
     directions: Directions
     radii: NDArray[np.float32]  # (C,)
-    temperature: float = 1.0
+    temperature: Temperature = Temperature(1.0, 0)
 
     @classmethod
     def of(cls, bank: PrototypeBank) -> Readout:
@@ -74,8 +82,8 @@ class Readout(NamedTuple):
         return result
 
     def confidences(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(N, C) to (N, C): a softmax over the temperature."""
-        return softmax(scores / np.float32(self.temperature))
+        """(N, C) to (N, C)."""
+        return confidences(scores, self.scale)
 
     def likeness(
         self,
@@ -103,14 +111,13 @@ class Readout(NamedTuple):
             biases=self.biases + leant.astype(np.float32), radii=new.radii.astype(np.float32)
         )
 
-    def at(self, relative_temperature: float) -> Readout:
-        """At a temperature given in margins."""
-        return self._replace(temperature=relative_temperature * self.margin)
+    def at(self, temperature: Temperature) -> Readout:
+        return self._replace(temperature=temperature)
 
     @property
-    def relative_temperature(self) -> float:
-        """In margins: what can be carried over to another bank."""
-        return self.temperature / self.margin
+    def scale(self) -> float:
+        """The temperature in the units of the scores."""
+        return self.temperature.in_margins * float(np.sqrt(self.margin))
 
     def among(self, labels: Sequence[str]) -> Readout:
         """Only these classes: what a task-incremental learner is asked."""
@@ -133,7 +140,8 @@ class Readout(NamedTuple):
             "readout.biases": self.biases,
             "readout.radii": self.radii,
             "readout.margin": np.array([self.margin], np.float64),
-            "readout.temperature": np.array([self.temperature], np.float64),
+            "readout.temperature": np.array([self.temperature.in_margins], np.float64),
+            "readout.temperature_images": np.array([self.temperature.images], np.int64),
             **{f"readout.{name}": array for name, array in self.directions._asdict().items()},
         }
 
@@ -150,7 +158,10 @@ class Readout(NamedTuple):
                 *(np.asarray(tensors[f"readout.{name}"], np.float32) for name in Directions._fields)
             ),
             np.asarray(tensors["readout.radii"], np.float32),
-            float(tensors["readout.temperature"][0]),
+            Temperature(
+                float(tensors["readout.temperature"][0]),
+                int(tensors["readout.temperature_images"][0]),
+            ),
         )
 
 
@@ -182,7 +193,16 @@ def shrunk_covariance(bank: PrototypeBank) -> NDArray[np.float64] | None:
     return w
 
 
-def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    result: NDArray[np.float32] = shifted / shifted.sum(axis=1, keepdims=True)
+def confidences(scores: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
+    """From how far each class is behind the best, (N, C) to (N, C):
+
+        p_c ∝ exp(−√(score_best − score_c) / scale)
+
+    A softmax of the scores themselves would be right if pictures varied by Gaussian noise. They
+    have longer tails: it is too sure of the surest, and not sure enough of the others; the root
+    halves its calibration error (docs/results.md).
+    """
+    behind = scores.max(axis=1, keepdims=True) - scores
+    chances = np.exp(-np.sqrt(behind) / np.float32(scale))
+    result: NDArray[np.float32] = chances / chances.sum(axis=1, keepdims=True)
     return result

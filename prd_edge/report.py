@@ -52,6 +52,7 @@ class SessionReport:
     seconds: float
     peak_memory_mb: float
     warnings: tuple[str, ...]
+    note: str | None = None  # why it was not trained, where it could have been
     version: str | None = None  # None for a dry run
     removed_versions: tuple[str, ...] = field(default=())
 

@@ -163,11 +163,12 @@ class Runtime:
     ) -> SessionReport:
         """Learn a folder (one sub-folder a class) or an iterable of (image, label).
 
-        When this returns the new version is live; on any error the old one still is. Mode `prd`
-        trains the encoder's last stages, and is the default where torch is installed; `imprint`
-        leaves the encoder as it is. A share `holdout` of the images is not trained on: it decides
-        whether the training is kept. Two runs with one `seed` give the same bytes. `max_seconds`
-        and `max_memory` (MB) bound the whole session. `dry_run` does everything but the commit;
+        When this returns the new version is live; on any error the old one still is. Mode
+        `prd` trains the encoder's last stages, `imprint` leaves the encoder as it is; by
+        default a session trains, where torch is installed, that brings a fair part of all
+        classes. A share `holdout` of the images is not trained on: it decides whether the
+        training is kept. Two runs with one `seed` give the same bytes. `max_seconds` and
+        `max_memory` (MB) bound the whole session. `dry_run` does everything but the commit;
         setting `cancel` stops the work with `Cancelled`.
         """
         from prd_edge.learning import learn_session

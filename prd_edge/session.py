@@ -7,7 +7,7 @@ images themselves are decoded once, later, and those that cannot be read are ski
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -35,7 +35,7 @@ class Skipped:
 class Session:
     items: Iterable[Item]
     count: int | None = None  # None where an iterable does not tell its length
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # as they were given; none where an iterable does not tell them
     skipped: list[Skipped] = field(default_factory=list)
 
     @classmethod
@@ -60,7 +60,11 @@ def _from_pairs(pairs: Iterable[tuple[object, str]]) -> Session:
                 ) from None
             yield Item(f"item {position}", clean_class_name(label), owned(image))
 
-    return Session(items(), count=len(pairs) if isinstance(pairs, Sized) else None)
+    if not isinstance(pairs, Sequence):
+        return Session(items(), count=len(pairs) if isinstance(pairs, Sized) else None)
+    pairs_of_two = (pair for pair in pairs if isinstance(pair, tuple) and len(pair) == 2)
+    labels = dict.fromkeys(label for _, label in pairs_of_two if isinstance(label, str))
+    return Session(items(), count=len(pairs), labels=tuple(labels))
 
 
 def _from_folder(root: Path) -> Session:

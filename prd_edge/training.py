@@ -5,12 +5,13 @@ Everything here is lean; torch is imported behind `train`, and only there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
+from prd_edge.encoders import UNTRAINED
 from prd_edge.errors import InvalidInputError, MissingDependencyError
 from prd_edge.progress import OnProgress
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from prd_edge.session import Session
 
 SMALLEST_BUDGET_MB = 100.0
+# Of all classes known after it, that a session must bring for the encoder to be moved. A smaller
+# one teaches the encoder nothing that the others could use (docs/results.md).
+SMALLEST_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,14 @@ class Learned:
     drift: Mapping[str, Drift]
     encoder: BuiltEncoder | None = None
     training: TrainingFigures | None = None
+
+
+def is_worth_training(spec: EncoderSpec, labels: Collection[str], known: Collection[str]) -> bool:
+    """Whether a session of these classes should move the encoder, unless told otherwise. Without
+    labels, of an iterable that does not tell them beforehand, it should."""
+    if spec.name == UNTRAINED or not known or not labels:
+        return True
+    return len(labels) >= SMALLEST_SHARE * len({*labels, *known})
 
 
 def torch_is_installed() -> bool:

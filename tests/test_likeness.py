@@ -32,14 +32,18 @@ def test_it_is_what_the_equation_says() -> None:
     x = np.random.default_rng(1).normal(size=(7, D))
     middle = prototypes.mean(axis=0)
     inverse = np.linalg.inv(sigma)
+    spread = prototypes - middle  # (C, D)
+    lengths = [p @ inverse @ p for p in spread]
+    kappa = 3 / 4 + 2.5 * 3 * np.mean([1 / length for length in lengths])
+    # The shadow is what is left of a picture after the nearest point of the prototypes' space.
+    root = np.linalg.cholesky(inverse).T
+    basis = np.linalg.qr((spread[:3] @ root.T).T)[0]  # three of four around their middle span it
     for own, found in zip(x, likeness(Readout.of(known), x), strict=True):
-        shares = [
-            (own - middle) @ inverse @ (p - middle) / ((p - middle) @ inverse @ (p - middle))
-            for p in prototypes
-        ]
         answer = Readout.of(known).scores(own[None].astype(np.float32)).argmax()
-        others = np.delete(shares, answer) + shares[answer] / 3
-        expected = shares[answer] - 0.5 * np.sqrt(np.mean(np.square(others)))
+        shadow = np.square(basis.T @ root @ (own - middle)).sum()
+        towards = (own - middle) @ inverse @ spread[answer]
+        length = lengths[answer]
+        expected = np.sqrt(1 + kappa) * towards / np.sqrt(length * (shadow + 3 / 4 * length))
         assert found == pytest.approx(expected, abs=1e-4)
 
 
@@ -82,7 +86,7 @@ class TestRadii:
     def test_a_class_of_pictures_less_alike_has_a_lower_limit(self) -> None:
         values = np.array([0.9] * 20 + [0.5] * 20, np.float32)
         radii = fit_radii(values, ["a"] * 20 + ["b"] * 20, ["a", "b"])
-        assert radii["a"] - radii["b"] == pytest.approx(0.4 * 20 / 30, abs=1e-3)
+        assert radii["a"] - radii["b"] == pytest.approx(0.4 * 20 / 70, abs=1e-3)
 
     def test_a_class_without_a_held_out_image_has_the_common_limit(self) -> None:
         values = np.array([0.6, 0.8], np.float32)
@@ -91,7 +95,7 @@ class TestRadii:
 
     def test_a_few_images_that_are_all_alike_do_not_shut_the_others_out(self) -> None:
         values = np.array([0.6, 0.6], np.float32)
-        assert fit_radii(values, ["a", "b"], ["a", "b"])["a"] == pytest.approx(0.05, abs=0.01)
+        assert fit_radii(values, ["a", "b"], ["a", "b"])["a"] == pytest.approx(0.33, abs=0.01)
 
     def test_without_held_out_images_there_is_nothing_to_fit(self) -> None:
         assert fit_radii(np.zeros(0, np.float32), [], ["a"]) == {}

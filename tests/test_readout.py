@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.readout import Readout, shrinkage, shrunk_covariance, softmax
+from prd_edge.readout import Readout, Temperature, confidences, shrinkage, shrunk_covariance
 
 D = 10
 
@@ -82,7 +82,7 @@ def test_the_shared_metric_beats_plain_distance_where_the_spread_is_lopsided() -
 
 def test_tensors_round_trip_even_when_transposed_in_memory() -> None:
     x, labels = clustered(5)
-    readout = Readout.of(PrototypeBank.empty(D).add(x, labels)).at(2.5)
+    readout = Readout.of(PrototypeBank.empty(D).add(x, labels)).at(Temperature(2.5, 3))
     again = Readout.from_tensors(readout.labels, readout.tensors())
     np.testing.assert_array_equal(again.weights, readout.weights)
     np.testing.assert_array_equal(again.biases, readout.biases)
@@ -92,6 +92,6 @@ def test_tensors_round_trip_even_when_transposed_in_memory() -> None:
     assert (again.temperature, again.margin) == (readout.temperature, readout.margin)
 
 
-def test_softmax_of_huge_scores_is_finite() -> None:
-    confidences = softmax(np.array([[1e4, -1e4, 0.0]], np.float32))
-    np.testing.assert_allclose(confidences, [[1.0, 0.0, 0.0]], atol=1e-6)
+def test_confidences_of_huge_scores_are_finite() -> None:
+    found = confidences(np.array([[1e6, -1e6, 0.0]], np.float32), 1.0)
+    np.testing.assert_allclose(found, [[1.0, 0.0, 0.0]], atol=1e-6)

@@ -39,8 +39,9 @@ _IMAGES_TO_CALIBRATE = 100  # with fewer the error is mostly chance
     "--mode",
     type=click.Choice(["prd", "imprint"]),
     envvar="PRD_EDGE_MODE",
-    help="prd: train the encoder's last stages (the default where torch is installed). "
-    "imprint: leave it as it is; closed form, in seconds.",
+    help="prd: train the encoder's last stages. imprint: leave it as it is; closed form, in "
+    "seconds. By default a session trains that brings a fair part of all classes, where torch is "
+    "installed.",
 )
 @click.option("--recipe", help="How to train: edge, or paper (default if untrained).")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the images.")
@@ -196,7 +197,7 @@ def _print_report(report: SessionReport) -> None:
 def _learned_by(report: SessionReport) -> str:
     training = report.training
     if training is None or not training.kept:
-        return "imprinting"
+        return f"imprinting ({report.note})" if report.note else "imprinting"
     resumed = f", resumed after epoch {training.resumed_after}" if training.resumed_after else ""
     return (
         f"training, recipe {training.recipe}, from {training.train_from}: "

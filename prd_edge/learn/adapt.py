@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -22,19 +22,20 @@ from prd_edge.drift import drift
 from prd_edge.encoders import BuiltEncoder
 from prd_edge.errors import Cancelled, GuardRefusedError
 from prd_edge.harvest import Harvest
-from prd_edge.imprint import Imprint, Imprinted, Judgement, accuracy_of, judged
+from prd_edge.imprint import Imprint, Imprinted, right_answers
 from prd_edge.learn.checkpointing import Resumable
 from prd_edge.learn.cut import Cut, cut
 from prd_edge.learn.encoders import module_weights, unproven_graph
+from prd_edge.learn.gradient_prototypes import GradientPrototypes
 from prd_edge.learn.learner import Step, batches_an_epoch, learn_session
 from prd_edge.learn.parity import check_parity
 from prd_edge.learn.plan import Plan
-from prd_edge.learn.reading import Reading, read_session
+from prd_edge.learn.reading import TYPICAL_COUNT, Reading, read_session
 from prd_edge.learn.recipes import Recipe, default_recipe, recipe_named
 from prd_edge.learn.transport import transported
 from prd_edge.memory import release_memory
 from prd_edge.progress import Losses, Progress
-from prd_edge.readout import Readout
+from prd_edge.readout import Temperature
 from prd_edge.report import TrainingFigures
 from prd_edge.training import Learned, TrainingSettings, TrainingTask
 
@@ -44,11 +45,13 @@ _FORWARD_BATCH = 64
 def adapt(task: TrainingTask, settings: TrainingSettings) -> Learned:
     recipe = recipe_named(settings.recipe) if settings.recipe else default_recipe(task.spec.name)
     if settings.epochs is not None:
-        recipe = replace(recipe, epochs=settings.epochs)
+        recipe = replace(recipe, epochs=settings.epochs, images=None)
+    count = task.session.count or TYPICAL_COUNT
+    recipe = recipe.for_images(count)
     made = cut(task.spec, task.weights(), recipe, settings.train_from)
     with _threads_restored():
         reading = read_session(task, made, recipe, settings)
-        return _Adaptation(task, settings, made, reading).result()
+        return Adaptation(task, settings, made, reading).result()
 
 
 class _Result(NamedTuple):
@@ -58,7 +61,7 @@ class _Result(NamedTuple):
 
 
 @dataclass
-class _Adaptation:
+class Adaptation:
     task: TrainingTask
     settings: TrainingSettings
     cut: Cut
@@ -80,7 +83,7 @@ class _Adaptation:
         known = self.task.known
         found = self.reading.found
         as_before = replace(found, embeddings=found.embeddings[:, : known.bank.dimensions])
-        temperature = known.readout.relative_temperature
+        temperature = known.readout.temperature
         held = found.holdout(self.settings.holdout)
         trained, note = None, self._reason_not_to_train(held)
         if note is None:
@@ -97,29 +100,29 @@ class _Adaptation:
         encoder, learned = (None, floor.completed()) if trained is None else trained[:2]
         if encoder is None:
             note = f"{note}; the session was imprinted instead"
-        before = known.bank if encoder is None else self._earlier_bank()
         return Learned(
             found=as_before,
             imprinted=learned,
-            drift=drift(before, learned.bank),
+            drift=drift(known.bank, learned.bank),
             encoder=encoder,
             training=self._figures(floor.judgement.accuracy, encoder is not None, note),
         )
 
     def _worse(self, trained: _Result, floor: Imprint, as_before: Harvest) -> str | None:
-        """What speaks against keeping what was trained."""
-        reached, at_least = trained.learned.judgement.accuracy, floor.judgement.accuracy
+        """What speaks against keeping what was trained: more mistakes than chance would make."""
+        reached, at_least = trained.learned.judgement.right, floor.judgement.right
         of_what = "hold-out"
         if reached is None or at_least is None:  # without a hold-out, at least no disaster
             of_what = "images themselves"
-            reached = accuracy_of(trained.learned.readout, trained.embeddings, as_before.labels)
+            reached = right_answers(trained.learned.readout, trained.embeddings, as_before.labels)
             imprinted = floor.completed().readout
-            at_least = accuracy_of(imprinted, as_before.embeddings, as_before.labels)
-        if reached >= at_least:
+            at_least = right_answers(imprinted, as_before.embeddings, as_before.labels)
+        lost, won = int((at_least & ~reached).sum()), int((reached & ~at_least).sum())
+        if lost - won <= sqrt(lost + won):  # one standard deviation of as many tosses of a coin
             return None
         return (
-            f"training reached {100 * reached:.1f} % of the {of_what}, "
-            f"imprinting {100 * at_least:.1f} %"
+            f"training reached {100 * reached.mean():.1f} % of the {of_what}, "
+            f"imprinting {100 * at_least.mean():.1f} %"
         )
 
     def _figures(self, floor: float | None, kept: bool, note: str | None) -> TrainingFigures:
@@ -139,11 +142,6 @@ class _Adaptation:
             kept=kept,
             note=note,
         )
-
-    def _earlier_bank(self) -> PrototypeBank:
-        """What was known, in the dimensions of the encoder that is trained."""
-        bank = self.task.known.bank
-        return bank if self.cut.copied is None else bank.widened(self.cut.copied)
 
     def _reason_not_to_train(self, held: np.ndarray) -> str | None:
         if not held.any() and self.settings.holdout > 0:
@@ -165,37 +163,43 @@ class _Adaptation:
 
     # Training
 
-    def _trained(self, found: Harvest, held: np.ndarray, temperature: float) -> _Result:
+    def _trained(self, found: Harvest, held: np.ndarray, temperature: Temperature) -> _Result:
         bank = self.task.known.bank
         labels = [*bank.labels, *sorted(set(found.labels) - set(bank.labels))]
         rows = {label: row for row, label in enumerate(labels)}
         classes = torch.tensor([rows[label] for label in found.labels])
+        before = self._tail_outputs(len(found.labels))  # (N, D_t)
         prototypes = self._train(bank, classes, held, len(labels))
-        after = self._plain_outputs(len(found.labels))  # (N, D_t)
+        change = self._tail_outputs(len(found.labels)) - before
         self.reading.forget_views()
         release_memory()
         embeddings = found.embeddings.copy()
-        embeddings[:, self.cut.trained] = after
+        embeddings[:, self.cut.trained] += self.cut.share * change
         new = replace(found, embeddings=embeddings)
         if self.recipe.prototypes == "closed_form":
-            moved = self._moved_bank(found.embeddings[~held], after[~held])
+            after = embeddings[~held][:, self.cut.trained]
+            moved = self.moved_bank(found.embeddings[~held], after)
             imprint = Imprint(moved, temperature, new, holdout=self.settings.holdout)
             del moved  # a covariance is large
             learned = imprint.completed()
         else:
-            bank = self._earlier_bank()
-            learned = self._by_gradient(bank, labels, prototypes, new, held, temperature)
+            by_gradient = GradientPrototypes(
+                dict(zip(labels, prototypes, strict=True)),
+                self.cut.trained,
+                self.cut.encoder.part_widths(),
+            )
+            learned = by_gradient.imprinted(bank, new, held, temperature)
         return _Result(self._encoder(held), learned, embeddings)
 
-    def _moved_bank(self, before: np.ndarray, after: np.ndarray) -> PrototypeBank:
+    def moved_bank(self, before: np.ndarray, after: np.ndarray) -> PrototypeBank:
         """What was known, carried into the space of the trained encoder."""
-        bank = self._earlier_bank()
+        bank = self.task.known.bank
         return transported(bank, before, after, self.cut.trained) if bank.labels else bank
 
     def _train(
         self, bank: PrototypeBank, classes: torch.Tensor, held: np.ndarray, count: int
     ) -> np.ndarray:
-        earlier = bank.prototypes()[:, self.cut.copied or self.cut.trained]
+        earlier = bank.prototypes()[:, -self.cut.related :]
         prototypes = torch.zeros(count, earlier.shape[1])
         prototypes[: len(bank.labels)] = torch.from_numpy(earlier).float()
         data = self.reading.prepared(np.flatnonzero(~held), classes[~torch.from_numpy(held)])
@@ -211,7 +215,7 @@ class _Adaptation:
             data,
             self.recipe.for_session(len(set(classes.tolist())), len(bank.labels), count),
             seed=self.settings.seed or 0,
-            features=self.cut.features,
+            features=self.cut.trained.stop - self.cut.trained.start,
             start=start,
             on_step=self._on_step,
             on_epoch=resumable.save,
@@ -228,48 +232,15 @@ class _Adaptation:
         return self._seconds_left() <= 0
 
     @torch.inference_mode()
-    def _plain_outputs(self, count: int) -> np.ndarray:
+    def _tail_outputs(self, count: int) -> np.ndarray:
+        """Of the session's images, the mean over the looks at each."""
         data = self.reading.prepared(np.arange(count), torch.zeros(count, dtype=torch.long))
         parts = torch.arange(count).tensor_split(-(-count // _FORWARD_BATCH))
-        width = self.cut.trained.stop - self.cut.trained.start
-        outputs = torch.cat([self.cut.tail(data.plain(p))[:, -width:] for p in parts]).numpy()
+        of_looks = torch.cat([self.cut.tail(data.plain(p)) for p in parts])  # (N L, D_t)
+        outputs: np.ndarray = of_looks.view(count, -1, of_looks.shape[1]).mean(dim=1).numpy()
         if not np.isfinite(outputs).all():
             raise GuardRefusedError("the trained encoder gives values that are not numbers")
         return outputs
-
-    def _by_gradient(
-        self,
-        bank: PrototypeBank,
-        labels: list[str],
-        learned: np.ndarray,
-        new: Harvest,
-        held: np.ndarray,
-        temperature: float,
-    ) -> Imprinted:
-        """Prototypes as the losses made them; where nothing is trained they are means."""
-        of_images = np.array(new.labels, dtype=object)
-        widths = self.cut.encoder.part_widths()
-        trained_parts = sum(
-            start >= self.cut.trained.start for start in accumulate((0, *widths[:-1]))
-        )
-
-        def rows_of(means: PrototypeBank) -> PrototypeBank:
-            prototypes = means.prototypes()
-            trained = learned[[labels.index(label) for label in means.labels]]
-            prototypes[:, self.cut.trained] = _of_length(trained, np.sqrt(trained_parts))
-            # Equally long rows: in the plain metric the nearest is the one of the largest cosine.
-            return means.with_prototypes(_of_length(prototypes, np.sqrt(len(widths))))
-
-        taught = bank.add(new.embeddings[~held], list(of_images[~held]))
-        judgement = Judgement(temperature)
-        if held.any():
-            trial = Readout.of(rows_of(taught))
-            judgement = judged(
-                trial, temperature, new.embeddings[held], of_images[held], new.labels
-            )
-        rows = rows_of(taught.add(new.embeddings[held], list(of_images[held])))
-        rows = rows.with_radii(judgement.radii)
-        return Imprinted(rows, Readout.of(rows).at(judgement.temperature), judgement)
 
     def _encoder(self, held: np.ndarray) -> BuiltEncoder:
         """The trained encoder, its graph proven on images it was not trained on."""
@@ -280,12 +251,6 @@ class _Adaptation:
         graph = unproven_graph(encoder)
         check_parity(encoder, graph, self.reading.sample_squares(held))
         return BuiltEncoder(spec, module_weights(encoder), graph)
-
-
-def _of_length(rows: np.ndarray, length: float) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    result: np.ndarray = rows * (length / np.where(norms > 0, norms, 1.0))
-    return result
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import torch
 from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError
 from prd_edge.learn.encoders import AnchoredEncoder, Encoder, Tail, load_stored
+from prd_edge.learn.encoders.anchored import COPYS_SHARE
 from prd_edge.learn.encoders.weights import Weights
 from prd_edge.learn.recipes import Recipe
 
@@ -18,9 +19,10 @@ class Cut(NamedTuple):
     encoder: Encoder
     tail: Tail  # the trained part of it
     start: str  # the first stage that is trained
-    features: int  # that the tail makes; the last of them are in the embedding
-    trained: slice  # where they are in it
-    copied: slice | None = None  # those that it starts as a copy of, where it is new
+    trained: slice  # where what it makes is in the embedding: at the end
+    related: int  # how many of the last dimensions the prototypes live in that the losses see
+    share: float = 1.0  # how much of a change in the tail's output shows in the embedding
+    is_fresh: bool = False  # a copy that still says what the encoder says that it was copied from
 
     @property
     def spec_start(self) -> str | None:
@@ -49,19 +51,20 @@ def _cut(spec: EncoderSpec, weights: Weights, recipe: Recipe, train_from: str | 
                 f"cannot train from {train_from!r}: this store has been trained from "
                 f"{encoder.start!r}; leave --train-from out"
             )
-        anchor = encoder.anchor
-        known = sum(anchor.part_widths())
-        features = known - anchor.width_before(encoder.start)
-        trained = slice(known, spec.dimensions)
-        return Cut(encoder, encoder.adapted, encoder.start, features, trained)
+        if not recipe.anchored:
+            raise InvalidInputError(
+                f"recipe {recipe.name!r} cannot go on from what another one has trained in this "
+                "store; leave --recipe out, or begin a new store"
+            )
+        return _anchored(encoder, spec)
     start = train_from or encoder.train_from
     tail = Tail(encoder, start)
-    before = encoder.width_before(start)
-    features = spec.dimensions - before
-    if not recipe.anchored or tail.is_whole:
-        return Cut(encoder, tail, start, features, slice(before, spec.dimensions))
-    anchored = AnchoredEncoder(encoder, start)
-    width = spec.parts[-1]
-    trained = slice(spec.dimensions, spec.dimensions + width)
-    copied = slice(spec.dimensions - width, spec.dimensions)
-    return Cut(anchored.eval(), anchored.adapted, start, features, trained, copied)
+    if recipe.anchored and not tail.is_whole:
+        return _anchored(AnchoredEncoder(encoder, start).eval(), spec)._replace(is_fresh=True)
+    trained = slice(encoder.width_before(start), spec.dimensions)
+    return Cut(encoder, tail, start, trained, trained.stop - trained.start)
+
+
+def _anchored(encoder: AnchoredEncoder, spec: EncoderSpec) -> Cut:
+    trained = slice(encoder.anchor.width_before(encoder.start), spec.dimensions)
+    return Cut(encoder, encoder.adapted, encoder.start, trained, spec.parts[-1], COPYS_SHARE)

@@ -162,6 +162,17 @@ def _as(op: str, **attributes: Any) -> Callable[..., None]:
     return lambda writer, node, *_: writer.replace(node, op, **attributes)
 
 
+def _with_numbers(op: str) -> Callable[..., None]:
+    """Of an operator for which the order of its inputs does not matter."""
+
+    def write(writer: _GraphWriter, node: fx.Node) -> None:
+        numbers = [x for x in node.args if not isinstance(x, fx.Node)]
+        constants = [writer.constant(f"{node.name}.number", x) for x in numbers]
+        writer.replace(node, op, *constants)
+
+    return write
+
+
 # By name, because torchvision's classes may not be there to be imported.
 _MODULES: dict[str, Callable[[_GraphWriter, fx.Node, Any], None]] = {
     "AdaptiveAvgPool2d": _as("GlobalAveragePool"),  # always to 1×1: in squeeze-and-excitation
@@ -181,8 +192,8 @@ _MODULES: dict[str, Callable[[_GraphWriter, fx.Node, Any], None]] = {
     "UnitSpread": _GraphWriter.unit_spread,
 }
 _FUNCTIONS: dict[Any, Callable[[_GraphWriter, fx.Node], None]] = {
-    operator.add: _as("Add"),
-    operator.iadd: _as("Add"),
-    operator.mul: _as("Mul"),
+    operator.add: _with_numbers("Add"),
+    operator.iadd: _with_numbers("Add"),
+    operator.mul: _with_numbers("Mul"),
     torch.cat: _as("Concat", axis=1),
 }

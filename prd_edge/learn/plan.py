@@ -62,14 +62,15 @@ def make_plan(
     *,
     images: int,
     dimensions: int,
+    looks: int,
     cached_bytes: int,
     read_seconds: float,
 ) -> Plan:
-    """`cached_bytes` and `read_seconds` are of one view of one image."""
+    """`looks` are those at each image; `cached_bytes` and `read_seconds` are of one view of one."""
     budget = (settings.max_memory_mb or _default_memory_mb()) * _MB
     base = _base_mb() * _MB
     room = budget - base
-    cache = min(images * (1 + FEWEST_VIEWS) * cached_bytes, room / 2)  # what it should have
+    cache = min(images * (looks + FEWEST_VIEWS) * cached_bytes, room / 2)  # what it should have
     while (
         recipe.batch_size > _SMALLEST_BATCH
         and 2 * recipe.batch_size * trial.view_bytes > room - cache
@@ -84,18 +85,18 @@ def make_plan(
             f"{(base + max(working, closing)) / _MB:.0f} MB are needed; allow more with "
             "--max-memory, learn fewer images at a time, or use --mode imprint"
         )
-    fitting = int(views_budget // (images * cached_bytes)) - 1 if cached_bytes else recipe.views
+    fitting = int(views_budget // (images * cached_bytes)) - looks if cached_bytes else recipe.views
     views = min(max(fitting, 0), recipe.views)
     is_cached = views >= FEWEST_VIEWS
     if is_cached:
         recipe = replace(recipe, views=views)
     steps = recipe.epochs * batches_an_epoch(images, recipe.batch_size)
-    looks = images * (1 + recipe.views if is_cached else 2 + 2 * recipe.epochs)
+    reads = images * (looks + recipe.views if is_cached else 2 * looks + 2 * recipe.epochs)
     solve_flops = 6 * dimensions**3
-    finishing = images * trial.view_seconds / 3 + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
-    finishing += 0.0 if is_cached else images * read_seconds
-    seconds = looks * read_seconds + 2 * images * recipe.epochs * trial.view_seconds + finishing
-    cached = images * (1 + views) * cached_bytes if is_cached else 0.0
+    finishing = looks * images * trial.view_seconds / 3 + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
+    finishing += 0.0 if is_cached else looks * images * read_seconds
+    seconds = reads * read_seconds + 2 * images * recipe.epochs * trial.view_seconds + finishing
+    cached = images * (looks + views) * cached_bytes if is_cached else 0.0
     peak = base + max(working + cached, closing)
     estimate = Estimate(
         seconds=seconds,

@@ -16,7 +16,7 @@ from prd_edge.preprocess import Preprocessor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SMALLEST_CUT = 0.6  # of the short side
+_SMALLEST_CUT = 0.5  # of the short side
 
 
 def random_view(
@@ -29,7 +29,7 @@ def random_view(
     cut = image[top : top + side, left : left + side]
     if random.random() < 0.5:
         cut = cut[:, ::-1]
-    return _recoloured(preprocess(np.ascontiguousarray(cut)), random)
+    return _recoloured(preprocess(np.ascontiguousarray(cut))[:1], random)  # the whole of the cut
 
 
 def _recoloured(view: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.uint8]:

@@ -34,7 +34,7 @@ from prd_edge.session import Item
 from prd_edge.training import TrainingSettings, TrainingTask
 
 _PROOF_IMAGES = 16  # kept as pixels until the trained encoder's graph is proven on them
-_UNKNOWN_COUNT = 500  # of an iterable that does not tell its length
+TYPICAL_COUNT = 500  # of an iterable that does not tell its length
 _TYPICAL_IMAGE = (480, 640, 3)
 _MB = 2.0**20
 
@@ -62,8 +62,8 @@ class Reading:
     def sample_squares(self, held: np.ndarray) -> np.ndarray:
         """Some held-out images, preprocessed: uint8 (n, S, S, 3). Others where none is held out."""
         digests = {d for d, is_held in zip(self.found.digests, held, strict=True) if is_held}
-        squares = [s for d, s in self._reader.proof if d in digests]
-        return np.stack(squares or [s for _, s in self._reader.proof])
+        looks = [own for d, own in self._reader.proof if d in digests]
+        return np.concatenate(looks or [own for _, own in self._reader.proof])
 
 
 def read_session(
@@ -122,8 +122,9 @@ class _Reader:
             recipe,
             settings,
             measure_step(self.cut.tail, view, recipe, candidates),
-            images=self.task.session.count or _UNKNOWN_COUNT,
+            images=self.task.session.count or TYPICAL_COUNT,
             dimensions=sum(self.cut.encoder.part_widths()),
+            looks=len(self.task.embedder.preprocess(image)),
             cached_bytes=cached_bytes,
             read_seconds=read_seconds,
         )
@@ -132,9 +133,9 @@ class _Reader:
         self.budget = plan.views_budget
         self.deadline = self.task.started + plan.seconds_to_train_in
 
-    def keep_for_proof(self, digest: bytes, square: np.ndarray) -> None:
+    def keep_for_proof(self, digest: bytes, looks: np.ndarray) -> None:
         """Of each class the smallest digests are held out, so the smallest of all are."""
-        self.proof.append((digest, square))
+        self.proof.append((digest, looks))
         if len(self.proof) > 2 * _PROOF_IMAGES:
             self.proof = sorted(self.proof, key=lambda kept: kept[0])[:_PROOF_IMAGES]
 
@@ -157,13 +158,13 @@ class _Whole(_Reader):
         self._joined: torch.Tensor | None = None
 
     def cost(self, image: np.ndarray) -> tuple[torch.Tensor, int]:
-        square = self.task.embedder.preprocess(image)
-        self.task.embedder.embed_square(square)
-        return torch.from_numpy(square), 0
+        looks = self.task.embedder.preprocess(image)
+        self.task.embedder.embed_looks(looks)
+        return torch.from_numpy(looks[:1]), 0
 
     def look(self, image: np.ndarray, _digest: bytes) -> Look:
-        square = self.task.embedder.preprocess(image)
-        return Look(self.task.embedder.embed_square(square), square[0])
+        looks = self.task.embedder.preprocess(image)
+        return Look(self.task.embedder.embed_looks(looks), looks)
 
     def keep(self, _item: Item, digest: bytes, more: Any) -> None:
         self._squares.append(more)
@@ -208,8 +209,8 @@ class _Trunked(_Reader):
         return as_input(torch.from_numpy(view.features[None])), view.size()
 
     def look(self, image: np.ndarray, digest: bytes) -> Look:
-        square = self.task.embedder.preprocess(image)
-        plain = self._trunk.plain(square)
+        looks = self.task.embedder.preprocess(image)
+        plain = self._trunk.plain(looks)
         assert plain.output is not None
         views = [View(plain.features, None)]
         number = int.from_bytes(digest)
@@ -217,11 +218,11 @@ class _Trunked(_Reader):
         wanted = 0 if self._storage.is_full or is_late else self._random_views
         for view in range(wanted):
             views.append(self._view(image, np.random.default_rng([self._seed, view, number])))
-        return Look(plain.output, (square[0], views))
+        return Look(plain.output, (looks, views))
 
     def keep(self, item: Item, digest: bytes, more: Any) -> None:
-        square, views = more
-        self.keep_for_proof(digest, square)
+        looks, views = more
+        self.keep_for_proof(digest, looks)
         is_file = isinstance(item.source, str | os.PathLike)
         self._sources.append((item.source if is_file else None, digest))
         self._storage.add(views)
@@ -259,7 +260,7 @@ class _Trunked(_Reader):
             image = self._same_image(*self._sources[row])
             if seed is not None:
                 return self._view(image, np.random.default_rng(seed))
-            square = self.task.embedder.preprocess(image)
-            return View(self._trunk.plain(square).features, None)
+            looks = self.task.embedder.preprocess(image)
+            return View(self._trunk.plain(looks).features, None)
 
         return list(ordered_map(look, wanted, threads=self.task.embedder.threads))

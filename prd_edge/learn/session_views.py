@@ -6,6 +6,8 @@ Three ways to hold one, all in memory only and gone when the session ends:
   snapshot said of them. The usual way.
 - `RecomputedViews`: the pictures are read again for every mini-batch, when views do not fit.
 - `Squares`: preprocessed pixels, for an encoder that is trained whole and has no trunk.
+
+`plain` gives the pictures themselves, all looks at one after another: (B L, …).
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ FEWEST_VIEWS = 2
 class View(NamedTuple):
     """Trunk features, and what the snapshot says in the dimensions that are trained."""
 
-    features: np.ndarray  # float16 (C, h, w)
+    features: np.ndarray  # float16 (C, h, w); (L, C, h, w) of the picture's own looks
     snapshot: np.ndarray | None  # float32 (D_t,)
 
     def size(self) -> int:
@@ -121,7 +123,7 @@ class CachedViews:
         chosen = 1 + torch.cat([first, second])  # (2B,)
         both = torch.cat([samples, samples])
         rows = self._rows[both]
-        features = torch.empty(len(both), *self._features[0].shape[1:], dtype=torch.float16)
+        features = torch.empty(len(both), *self._features[1].shape[1:], dtype=torch.float16)
         known = self._snapshots[1]
         snapshots = None if known is None else torch.empty(len(both), known.shape[1])
         for view in range(1, len(self._features)):
@@ -133,7 +135,7 @@ class CachedViews:
         return Views(as_input(features), self._classes[both], snapshots)
 
     def plain(self, samples: Tensor) -> Tensor:
-        return as_input(self._features[0][self._rows[samples]])
+        return as_input(self._features[0][self._rows[samples]].flatten(0, 1))
 
 
 class RecomputedViews:
@@ -165,12 +167,13 @@ class RecomputedViews:
         )
 
     def plain(self, samples: Tensor) -> Tensor:
-        return _joined(self._look([(row, None) for row in self._rows[samples].tolist()]))
+        looks = self._look([(row, None) for row in self._rows[samples].tolist()])
+        return as_input(torch.from_numpy(np.concatenate([own.features for own in looks])))
 
 
 @dataclass(frozen=True)
 class Squares:
-    images: Tensor  # uint8 (pictures, S, S, 3)
+    images: Tensor  # uint8 (pictures, L, S, S, 3): the looks at each
     classes: Tensor  # (N,)
     rows: Tensor | None = None  # (N,), of the pictures that belong to it; all where there are none
 
@@ -179,9 +182,12 @@ class Squares:
 
     def views(self, samples: Tensor, generator: Generator) -> Views:
         both = torch.cat([samples, samples])
-        return Views(random_views(self.plain(both), generator), self.classes[both])
+        return Views(random_views(self._looks(both)[:, 0], generator), self.classes[both])
 
     def plain(self, samples: Tensor) -> Tensor:
+        return self._looks(samples).flatten(0, 1)
+
+    def _looks(self, samples: Tensor) -> Tensor:
         return self.images[samples if self.rows is None else self.rows[samples]]
 
 

@@ -21,7 +21,7 @@ from prd_edge.learn.onnx_writer import write_onnx
 
 
 class Look(NamedTuple):
-    features: np.ndarray  # float16 (C, h, w)
+    features: np.ndarray  # float16: (L, C, h, w) of a picture's looks, (C, h, w) of a view
     output: np.ndarray | None  # float32: (D,) of a picture, (D_t,) of a view
 
 
@@ -71,27 +71,24 @@ class Trunk:
         encoder = cut.encoder
         base = encoder.anchor if isinstance(encoder, AnchoredEncoder) else encoder
         features = _Features(base, cut.start)
-        self._copied = cut.copied
-        # A new copy says what it was copied from: it need not be run to know.
-        self._plain = _opened(_Whole(encoder if cut.copied is None else base, cut.start))
+        # What a fresh copy says need not be run to know.
+        self._plain = _opened(_Whole(base if cut.is_fresh else encoder, cut.start))
         embedded = slice(-1, None) if isinstance(encoder, AnchoredEncoder) else slice(None)
         self._view = _opened(_Snapshot(features, cut.tail, embedded) if snapshot else features)
 
-    def plain(self, square: np.ndarray) -> Look:
-        """A preprocessed picture, uint8 (1, S, S, 3), with its embedding."""
-        features, embedding = self._plain(square)
-        if self._copied is not None:
-            embedding = np.concatenate([embedding, embedding[self._copied]])
-        return Look(features.astype(np.float16), embedding)
+    def plain(self, looks: np.ndarray) -> Look:
+        """A preprocessed picture, uint8 (L, S, S, 3), with its embedding."""
+        features, embeddings = self._plain(looks)
+        return Look(features.astype(np.float16), embeddings.mean(axis=0))
 
     def view(self, square: np.ndarray) -> Look:
-        """A random view of one, with what the snapshot says of it."""
-        features, *output = self._view(square)
+        """A random view of one, uint8 (1, S, S, 3), with what the snapshot says of it."""
+        features, *output = (values[0] for values in self._view(square))
         return Look(features.astype(np.float16), output[0] if output else None)
 
 
 def _opened(module: nn.Module) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """The module in onnxruntime: one image (1, S, S, 3) to its outputs, without the first axis."""
+    """The module in onnxruntime: images (N, S, S, 3) to its outputs (N, …)."""
     module.eval()
     with torch.inference_mode():
         outputs = module(torch.zeros(1, 32, 32, 3, dtype=torch.uint8))
@@ -101,4 +98,4 @@ def _opened(module: nn.Module) -> Callable[[np.ndarray], list[np.ndarray]]:
         for i, output in enumerate(outputs)
     }
     session = open_graph(write_onnx(module, shapes), "the encoder's trunk", threads=1)
-    return lambda square: [out[0] for out in session.run(list(shapes), {"image": square})]
+    return lambda images: session.run(list(shapes), {"image": images})

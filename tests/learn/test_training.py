@@ -159,7 +159,7 @@ class TestTheVersion:
 
         monkeypatch.setattr(adapt, "check_parity", differs)
         report = runtime.learn_session(pairs("blue", "green", images=10), **QUICK)
-        assert images == [4], "two of ten of each class were held out"
+        assert images == [8], "two looks at each of the two of ten of each class that were held out"
         assert report.mode == "imprint"
         assert report.training is not None
         assert report.training.note is not None
@@ -183,7 +183,7 @@ class TestRecipesAndEncoders:
             assert report.training is not None
             assert (report.training.recipe, report.training.train_from) == ("edge", "block11")
         live = runtime.store.live()
-        assert live.manifest.encoder.parts == (*EMBEDDING_PARTS, 1280)
+        assert live.manifest.encoder.parts == EMBEDDING_PARTS
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
 
     def test_the_paper_recipe_compares_by_cosine(self, runtime: Runtime) -> None:
@@ -204,7 +204,7 @@ class TestRecipesAndEncoders:
         self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # So short a training need not beat imprinting; whether it does depends on the processor.
-        monkeypatch.setattr(adapt._Adaptation, "_worse", lambda *_: None)
+        monkeypatch.setattr(adapt.Adaptation, "_worse", lambda *_: None)
         reports = [
             runtime.learn_session(pairs(*labels), mode="prd", epochs=12, seed=0)
             for labels in (("blue", "green"), ("red", "white"))
@@ -250,14 +250,14 @@ class TestGuards:
     ) -> None:
         runtime.learn_session(pairs("blue", "green"), mode="imprint")
         before = runtime.store.live()
-        trained = adapt._Adaptation._trained
+        trained = adapt.Adaptation._trained
 
         def worse(*arguments: object) -> object:
             result = trained(*arguments)
             judgement = result.learned.judgement._replace(accuracy=0.25)
             return result._replace(learned=replace(result.learned, judgement=judgement))
 
-        monkeypatch.setattr(adapt._Adaptation, "_trained", worse)
+        monkeypatch.setattr(adapt.Adaptation, "_trained", worse)
         report = runtime.learn_session(pairs("red", "white"), **QUICK)
         assert report.mode == "imprint"
         assert report.training is not None
@@ -318,7 +318,7 @@ class TestBudgets:
         self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         left = iter([100.0, 100.0, 0.0])
-        monkeypatch.setattr(adapt._Adaptation, "_seconds_left", lambda _: next(left))
+        monkeypatch.setattr(adapt.Adaptation, "_seconds_left", lambda _: next(left))
         report = runtime.learn_session(pairs("blue", "green"), epochs=9, max_seconds=60.0, **TRAIN)
         assert report.mode == "prd"
         assert report.training is not None
@@ -326,7 +326,7 @@ class TestBudgets:
         assert report.training.note == ("training was ended after 2 of 9 steps to keep within 60 s")
 
     def test_no_time_at_all(self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adapt._Adaptation, "_seconds_left", lambda _: -0.5)
+        monkeypatch.setattr(adapt.Adaptation, "_seconds_left", lambda _: -0.5)
         report = runtime.learn_session(pairs("blue", "green"), max_seconds=1, **QUICK)
         assert report.mode == "imprint"
         assert report.training is not None

@@ -81,16 +81,6 @@ def test_no_change_moves_nothing() -> None:
     np.testing.assert_allclose(moved.second_moment, bank.second_moment, rtol=1e-12, atol=1.0)
 
 
-def test_a_widened_bank_says_the_copied_dimensions_twice() -> None:
-    x, labels = images(LABELS, seed=0)
-    bank = PrototypeBank.empty(D).add(x, labels)
-    twice = np.concatenate([x, x[:, TRAINED]], axis=1)
-    expected = PrototypeBank.empty(D + 5).add(twice, labels)
-    widened = bank.widened(TRAINED)
-    np.testing.assert_array_equal(widened.sums, expected.sums)
-    np.testing.assert_array_equal(widened.second_moment, expected.second_moment)
-
-
 class TestGivenPrototypes:
     def bank(self) -> PrototypeBank:
         rows = np.random.default_rng(3).standard_normal((3, D))

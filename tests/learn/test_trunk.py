@@ -43,32 +43,39 @@ def train_a_little(made: Cut) -> None:
 
 def test_trunk_and_tail_together_are_the_encoder(made: Cut) -> None:
     trunk = Trunk(made, snapshot=True)
-    train_a_little(made)
-    images = squares()
+    looks = [trunk.plain(image[None]) for image in squares()]
+    features = as_input(torch.from_numpy(np.concatenate([look.features for look in looks])))
     with torch.inference_mode():
-        whole = made.encoder(torch.from_numpy(images))
-        before = [trunk.plain(image[None]) for image in images]
-        features = torch.from_numpy(np.stack([look.features for look in before]))
-        width = made.trained.stop - made.trained.start
-        trained = made.tail.eval()(as_input(features))[:, -width:]
-    halves = np.stack([look.output for look in before])
-    assert np.abs(halves[:, made.trained] - trained.numpy()).max() > 0.05  # it was trained
-    halves[:, made.trained] = trained
+        before = made.tail(features)
+    train_a_little(made)
+    with torch.inference_mode():
+        change = (made.tail(features) - before).numpy()
+        whole = made.encoder(torch.from_numpy(squares()))
+    assert np.abs(change).max() > 0.05  # it was trained
+    halves = np.stack([look.output for look in looks])
+    halves[:, made.trained] += made.share * change
     np.testing.assert_allclose(halves, whole, atol=5e-3)  # features are kept in half precision
 
 
 def test_of_a_view_the_snapshot_says_what_the_encoder_said_before_it_was_trained(made: Cut) -> None:
     image = squares(1)
     with torch.inference_mode():
-        expected = made.encoder(torch.from_numpy(image))[:, made.trained]
+        expected = made.encoder(torch.from_numpy(image))[:, -made.related :]
     trunk = Trunk(made, snapshot=True)
     train_a_little(made)
     look = trunk.view(image)
     np.testing.assert_allclose(look.output, expected[0], atol=1e-5)
-    np.testing.assert_array_equal(look.features, trunk.plain(image).features)
+    np.testing.assert_array_equal(look.features, trunk.plain(image).features[0])
     without = Trunk(made, snapshot=False).view(image)
     assert without.output is None
     np.testing.assert_array_equal(without.features, look.features)
+
+
+def test_an_embedding_is_the_mean_of_the_looks(made: Cut) -> None:
+    looks = squares(2)
+    with torch.inference_mode():
+        expected = made.encoder(torch.from_numpy(looks)).mean(dim=0)
+    np.testing.assert_allclose(Trunk(made, snapshot=False).plain(looks).output, expected, atol=1e-5)
 
 
 def test_an_encoder_trained_before_still_says_all_it_says() -> None:
@@ -95,24 +102,31 @@ def test_only_the_tail_is_trained_and_statistics_stay(made: Cut) -> None:
     assert not any("running" in name for name in changed)
 
 
-def test_an_anchored_encoder_begins_by_saying_its_last_part_twice() -> None:
+def test_an_anchored_encoder_begins_by_saying_what_its_anchor_says() -> None:
     made = cut(SPEC, read_wheel_weights(), RECIPES["edge"], None)
-    assert (made.trained, made.copied) == (slice(WIDTH, WIDTH + 1280), slice(WIDTH - 1280, WIDTH))
+    assert isinstance(made.encoder, AnchoredEncoder)
+    assert made.is_fresh
+    images = torch.from_numpy(squares())
     with torch.inference_mode():
-        embedding = made.encoder(torch.from_numpy(squares()))
-    assert torch.equal(embedding[:, made.trained], embedding[:, made.copied])
+        assert torch.equal(made.encoder(images), made.encoder.anchor(images))
 
 
-def test_what_the_anchor_says_never_changes() -> None:
+def test_half_of_what_is_trained_is_what_the_anchor_says() -> None:
     made = cut(SPEC, read_wheel_weights(), RECIPES["edge"], None)
+    assert isinstance(made.encoder, AnchoredEncoder)
     images = torch.from_numpy(squares())
     with torch.inference_mode():
         before = made.encoder(images)
     train_a_little(made)
     with torch.inference_mode():
         after = made.encoder(images)
-    assert torch.equal(before[:, :WIDTH], after[:, :WIDTH])
-    assert not torch.allclose(before[:, WIDTH:], after[:, WIDTH:], atol=1e-3)
+        features, anchor = made.encoder.anchor.cut(images, made.start)
+        half = (anchor[:, made.trained] + made.tail(features)) / 2
+    early = slice(0, made.trained.start)
+    assert torch.equal(before, anchor)
+    assert torch.equal(before[:, early], after[:, early])
+    assert torch.allclose(after[:, made.trained], half, atol=1e-6)
+    assert not torch.allclose(before[:, made.trained], after[:, made.trained], atol=1e-3)
 
 
 def test_a_trained_encoder_comes_back_from_its_weights(made: Cut) -> None:
@@ -122,7 +136,7 @@ def test_a_trained_encoder_comes_back_from_its_weights(made: Cut) -> None:
     loaded = load_stored(spec, module_weights(made.encoder))
     assert make_graph(loaded, SIZE) == make_graph(made.encoder, SIZE)
     if made.spec_start:  # trained further, not copied once more
-        assert (again.trained, again.copied) == (made.trained, None)
+        assert (again.trained, again.is_fresh) == (made.trained, False)
 
 
 def test_stages_that_cannot_be_trained_from_are_refused() -> None:
@@ -130,7 +144,9 @@ def test_stages_that_cannot_be_trained_from_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="no stage named 'block99'; choose one of stem, "):
         cut(SPEC, weights, RECIPES["edge"], "block99")
     anchored = cut(SPEC, weights, RECIPES["edge"], "block15")
-    assert anchored.trained == slice(WIDTH, WIDTH + 1280)
+    assert anchored.trained == slice(WIDTH - 1280 - 2 * 320, WIDTH)
     spec = SPEC._replace(parts=anchored.encoder.part_widths(), adapted_from="block15")
     with pytest.raises(InvalidInputError, match="has been trained from 'block15'"):
         cut(spec, module_weights(anchored.encoder), RECIPES["edge"], "block11")
+    with pytest.raises(InvalidInputError, match="recipe 'paper' cannot go on"):
+        cut(spec, module_weights(anchored.encoder), RECIPES["paper"], None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from prd_edge.encoders import BuiltEncoder, EncoderSpec
+from prd_edge.encoders import UNTRAINED, BuiltEncoder, EncoderSpec
 from prd_edge.encoders.efficientnet_lite0 import build_onnx
 from prd_edge.encoders.wheel_weights import read_wheel_weights
 from prd_edge.errors import InvalidInputError
@@ -43,7 +43,6 @@ __all__ = [
 Encoder = StagedEncoder | AnchoredEncoder
 
 LITE0 = "efficientnet_lite0"
-SCRATCH = "resnet18_scratch"
 
 
 def build_torch_encoder(
@@ -63,7 +62,7 @@ def build_torch_encoder(
     elif name == LITE0:
         licence = "Apache-2.0"
         module = load_module(name, read_wheel_weights())
-    elif name == SCRATCH:
+    elif name == UNTRAINED:
         licence = "Apache-2.0"
         module = resnet18_scratch.untrained(seed).eval()
     else:
@@ -95,7 +94,7 @@ def load_stored(spec: EncoderSpec, weights: Weights) -> Encoder:
 def _without_weights(name: str, weights: Weights) -> StagedEncoder:
     if name == LITE0:
         return EfficientNetLite0()
-    if name == SCRATCH:
+    if name == UNTRAINED:
         return ResNet18Scratch(resnet18_scratch.width_of(weights))
     if name in torchvision_nets.EMBEDDED_STAGES:
         return TorchvisionEncoder(name)

@@ -1,0 +1,36 @@
+"""What every method is asked: learn a session, then score pictures."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from incremental.data import Part
+from incremental.streams import Session, Stream
+
+
+class Method(Protocol):
+    """Made anew for each stream and seed. It may look at the pictures of the session it is given,
+    and at no other."""
+
+    labels: list[str]  # that it knows, in the order of its scores
+
+    def learn(self, stream: Stream, session: Session) -> None: ...
+
+    def scores(self, part: Part, rows: np.ndarray) -> np.ndarray:
+        """(N,) rows of pictures to (N, C)."""
+        ...
+
+    def state_bytes(self) -> int:
+        """Kept between sessions because of what was learned, the network's own weights aside."""
+        ...
+
+
+def rows_of(labels: np.ndarray, known: list[str]) -> np.ndarray:
+    """Positions of labels among those known; new ones are appended to the list."""
+    for label in np.unique(labels):
+        if label not in known:
+            known.append(str(label))
+    place = {label: row for row, label in enumerate(known)}
+    return np.array([place[label] for label in labels])

@@ -1,0 +1,44 @@
+"""Learning without forgetting (Li & Hoiem 2017): the old classes' answers to new pictures stay."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from incremental.methods.fine_tuning import FineTuning
+from incremental.methods.trained import HEAD, CachedSession
+from prd_edge.learn.learner import Views
+from prd_edge.learn.recipes import EDGE
+
+_SOFTNESS = 2.0
+
+
+class Lwf(FineTuning):
+    """L = CE over the session's classes + KL(softmax(z_old / T) ‖ softmax(z / T)) over the others.
+
+    New classes do not compete with old ones, whose weights would only be pushed away.
+    """
+
+    def begin(self, data: CachedSession, known: int) -> None:
+        self.snapshot = deepcopy(self.tail).requires_grad_(False)
+        self.old_weights = self.weights.detach()[:known].clone()
+
+    def loss(self, views: Views, known: int) -> Tensor:
+        logits = self.logits(views.inputs)
+        own = torch.unique(views.classes)
+        among = torch.full((logits.shape[1],), -torch.inf)
+        among[known:] = 0.0
+        among[own] = 0.0
+        loss = F.cross_entropy(logits + among, views.classes)
+        if not known:
+            return loss
+        with torch.no_grad():
+            said = self.snapshot(views.inputs)[:, -HEAD:]
+            old = F.normalize(said) @ F.normalize(self.old_weights).T / EDGE.temperature
+        log_p = (logits[:, :known] / _SOFTNESS).log_softmax(dim=1)
+        return loss + _SOFTNESS**2 * F.kl_div(
+            log_p, (old / _SOFTNESS).softmax(dim=1), reduction="batchmean"
+        )
