@@ -24,7 +24,7 @@ from incremental.data import prepare
 from incremental.loop import Job, finish
 from incremental.methods import ABLATION, METHODS, RIVALS
 from incremental.streams import STREAMS
-from incremental.tables import accuracy_table, plot, table
+from incremental.tables import accuracy_table, confidence_table, plot, table
 
 ABLATED = ("grocery", "cifar-40")
 
@@ -57,6 +57,8 @@ def main() -> None:
         text = accuracy_table(streams, methods, options.seeds, options.work)
     else:
         text = "\n\n".join(table(s, methods, options.seeds, options.work) for s in streams)
+        text += "\n\n### Confidence\n\n"
+        text += confidence_table(streams, methods, options.seeds, options.work)
         for stream in streams:
             plot(stream, methods, options.seeds, options.work)
     (options.work / ("ablation.md" if options.ablation else "tables.md")).write_text(text + "\n")

@@ -54,7 +54,7 @@ def corrected(
     scores = readout.scores(embedding[None])[0].astype(np.float64)
     rival = _best(scores, excluding=own)
     lead = (scores[own] - scores[rival]) / readout.margin if rival is not None else np.inf
-    like = float(readout.likeness(embedding[None], scores[None].astype(np.float32), _one(own))[0])
+    like = float(readout.likeness(scores[None].astype(np.float32), _one(own))[0])
     if is_it:
         missing = min(max(_LEAD - lead, 0.0), 2 * _MOST_LEANING)
         if missing and rival is not None:

@@ -92,7 +92,7 @@ def judged(
         images=len(labels),
         right=right,
         calibration_error=calibration_error(confidences, right),
-        radii=fit_radii(readout.likeness(embeddings, scores, truth), list(labels), session_labels),
+        radii=fit_radii(readout.likeness(scores, truth), list(labels), session_labels),
     )
 
 

@@ -13,7 +13,7 @@ is the cosine of the angle between the two, in which length counts as well while
 of two classes everything lies in the direction of either. The more classes there are, the longer
 is the shadow of what is merely noise, in C − 1 dimensions. √(1 + κ), with
 
-    κ = 3 / C + 2.5 (C − 1) · mean_c (1 / G_cc),
+    κ = 3 / C + 3 (C − 1) · mean_c (1 / G_cc),
 
 makes up for both, so that a typical picture of a known class stays near 1, and the limit that a
 class was given, its radius, keeps its meaning while the bank grows (docs/results.md).
@@ -29,40 +29,33 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LENGTH = 3.0  # divided by the number of classes: how much length counts
-_NOISE = 2.5  # squared, of a picture that was not learned, in each dimension of the shadow
+LENGTH = 3.0  # divided by the number of classes: how much length counts
+_NOISE = 3.0  # squared, of a picture that was not learned, in each dimension of the shadow
 _NO_LENGTH = 1e-9
 _SMALLEST_EIGENVALUE = 1e-6  # of G, over the largest
 _TYPICAL_IMAGES = 50.0  # how many held-out images the common mean counts for, in a class's own
 _LOST_SHARE = 0.01  # of a class's pictures, at most about, are called unknown
-_DEVIATIONS = 3.0
+_DEVIATIONS = 3.5
 _PRIOR_DEVIATION, _PRIOR_IMAGES = 0.1, 10.0  # what is typical, and how many images it counts for
 
 
 class Directions(NamedTuple):
     """From the middle to each prototype."""
 
-    mean_weights: NDArray[np.float32]  # (D,): Σ⁻¹ g
-    starts: NDArray[np.float32]  # (C,): (w_c − Σ⁻¹ g) · g
+    starts: NDArray[np.float32]  # (C,): gᵀ Σ⁻¹ (p_c − g)
     lengths: NDArray[np.float32]  # (C,): G_cc, zero where a prototype is the middle itself
     inverse: NDArray[np.float32]  # (C, C): G⁺
 
     @classmethod
-    def of(cls, weights: NDArray[np.float64], products: NDArray[np.float64]) -> Directions:
-        """Weights Σ⁻¹ p_c (C, D), and their products (C, C) with the prototypes."""
-        if not len(weights):
-            nothing = np.zeros(0, np.float32)
-            return cls(np.zeros(weights.shape[1], np.float32), nothing, nothing, nothing[:, None])
-        to_middle = products.mean(axis=0)
-        middle = float(to_middle.mean())
-        gram = products - to_middle - to_middle[:, None] + middle  # (C, C): G
+    def of(cls, starts: NDArray[np.float64], gram: NDArray[np.float64]) -> Directions:
+        """From the starts (C,) and G (C, C)."""
         lengths = np.diag(gram).copy()
-        lengths[lengths <= _NO_LENGTH * np.diag(products)] = 0.0
+        lengths[lengths <= _NO_LENGTH * max(float(np.abs(starts).max(initial=0.0)), _NO_LENGTH)] = 0
+        has_length = bool(lengths.any())
         return cls(
-            weights.mean(axis=0).astype(np.float32),
-            (to_middle - middle).astype(np.float32),
+            starts.astype(np.float32),
             lengths.astype(np.float32),
-            _pseudo_inverse(gram) if lengths.any() else np.zeros_like(gram, np.float32),
+            _pseudo_inverse(gram) if has_length else np.zeros_like(gram, np.float32),
         )
 
     def rows(self, rows: Sequence[int]) -> Directions:
@@ -75,29 +68,28 @@ class Directions(NamedTuple):
 
     def likeness(
         self,
-        embeddings: NDArray[np.float32],
         products: NDArray[np.float32],
         answers: NDArray[np.int64],
     ) -> NDArray[np.float32]:
-        """Embeddings (N, D), their products (N, C) with the weights and the class given to each
-        (N,), to (N,). Where only one class is known there is nothing to compare: 1."""
-        along = products - (embeddings @ self.mean_weights)[:, None] - self.starts  # (N, C): u
+        """The products (N, C) of embeddings with the readout's weights, and the class given to
+        each (N,), to (N,). Where only one class is known there is nothing to compare: 1."""
+        along = products - self.starts  # (N, C): u
         shadow = np.einsum("nc,nc->n", along @ self.inverse, along)  # (N,), squared
         lengths = self.lengths[answers]  # (N,)
         towards = np.take_along_axis(along, answers[:, None], axis=1)[:, 0]
-        squares = lengths * (np.maximum(shadow, 0.0) + _LENGTH / len(self.lengths) * lengths)
+        squares = lengths * (np.maximum(shadow, 0.0) + LENGTH / len(self.lengths) * lengths)
         cosines = towards / np.sqrt(np.where(lengths > 0, squares, 1.0))
         result: NDArray[np.float32] = np.where(
-            lengths > 0, np.sqrt(1 + self._typical()) * cosines, 1.0
+            lengths > 0, np.sqrt(1 + self.typical()) * cosines, 1.0
         ).astype(np.float32)
         return result
 
-    def _typical(self) -> float:
+    def typical(self) -> float:
         """κ: what the squared tangent of a known picture's angle is like."""
         lengths = self.lengths[self.lengths > 0].astype(np.float64)
         count = len(self.lengths)
         noise = float((1.0 / lengths).mean()) if len(lengths) else 0.0
-        return _LENGTH / count + _NOISE * (count - 1) * noise
+        return LENGTH / count + _NOISE * (count - 1) * noise
 
 
 def _pseudo_inverse(gram: NDArray[np.float64]) -> NDArray[np.float32]:

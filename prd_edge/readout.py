@@ -8,9 +8,14 @@ analysis. The distance (x − p)ᵀ Σ⁻¹ (x − p) is, up to a term equal for
 
     score_c(x) = w_c · x + b_c,      w_c = Σ⁻¹ p_c,      b_c = −½ p_c · w_c,
 
-so that predicting is one matrix product. The solve is done once, when the bank changes. What
-feedback has said for or against a class is added to b_c, in units of the typical margin: the lead
-that a prototype has, by its own score, over the nearest other class.
+so that predicting is one matrix product. The solve is done once, when the bank changes. Only
+differences between scores count, so all is measured from the middle g of the prototypes,
+
+    w_c = Σ⁻¹ (p_c − g),      b_c = −w_c · g − ½ w_c · (p_c − g),
+
+which keeps scores small and so exact. What feedback has said for or against a class is added to
+b_c, in units of the typical margin: the lead that a prototype has, by its own score, over the
+nearest other class.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 # An isotropic prior worth D / 5 images: chosen on grocery, trashnet and CIFAR-100, 2 to 500
 # images a class (docs/results.md); the optimum is flat.
 _SHRINKAGE_RATE = 5.0
+NEAR_TIE = 0.001  # in margins
 # A variance of this size is what rounding leaves of images that embed alike.
 _NO_SPREAD = 1e-9
 
@@ -40,7 +46,7 @@ class Temperature(NamedTuple):
     """What scores are divided by to become confidence; free of units, so that it can be carried
     over to another bank."""
 
-    in_margins: float  # a root of margins, to be exact, as `confidences` takes it
+    in_margins: float  # of their roots, to be exact: see `confidences`
     images: int  # held out, that it was fitted on
 
 
@@ -63,16 +69,19 @@ class Readout(NamedTuple):
     def of(cls, bank: PrototypeBank) -> Readout:
         prototypes = bank.prototypes()  # (C, D)
         sigma = shrunk_covariance(bank)
-        weights = prototypes if sigma is None else solve_positive(sigma, prototypes.T).T  # (C, D)
-        biases = -0.5 * np.einsum("cd,cd->c", prototypes, weights)
-        products = prototypes @ weights.T  # (C, C)
-        margin = typical_margin(products + biases)
+        middle = prototypes.mean(axis=0) if len(prototypes) else np.zeros(bank.dimensions)
+        spread = prototypes - middle  # (C, D)
+        weights = spread if sigma is None else solve_positive(sigma, spread.T).T  # (C, D)
+        gram = spread @ weights.T  # (C, C)
+        starts = weights @ middle
+        biases = -starts - 0.5 * np.diag(gram)
+        margin = typical_margin(gram - 0.5 * np.diag(gram))
         return cls(
             bank.labels,
             weights.astype(np.float32),
             (biases + margin * bank.leanings).astype(np.float32),
             margin,
-            Directions.of(weights, products),
+            Directions.of(starts, gram),
             bank.radii.astype(np.float32),
         )
 
@@ -83,22 +92,21 @@ class Readout(NamedTuple):
 
     def confidences(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """(N, C) to (N, C)."""
-        return confidences(scores, self.scale)
+        return confidences(scores / np.float32(self.margin), self.temperature.in_margins)
 
     def likeness(
         self,
-        embeddings: NDArray[np.float32],
         scores: NDArray[np.float32],
         answers: NDArray[np.int64],
     ) -> NDArray[np.float32]:
-        """How much each picture is like the class it is given: (N, D), (N, C) and (N,) to (N,)."""
-        return self.directions.likeness(embeddings, scores - self.biases, answers)
+        """How much each picture is like the class it is given: (N, C) and (N,) to (N,)."""
+        return self.directions.likeness(scores - self.biases, answers)
 
     def verdict(self, embedding: NDArray[np.float32]) -> Verdict:
         """Of one picture (D,)."""
         scores = self.scores(embedding[None])  # (1, C)
         answer = scores.argmax(axis=1)  # (1,)
-        likeness = float(self.likeness(embedding[None], scores, answer)[0])
+        likeness = float(self.likeness(scores, answer)[0])
         is_known = likeness >= self.radii[answer[0]]
         return Verdict(
             self.confidences(scores)[0], likeness, self.labels[answer[0]] if is_known else None
@@ -113,11 +121,6 @@ class Readout(NamedTuple):
 
     def at(self, temperature: Temperature) -> Readout:
         return self._replace(temperature=temperature)
-
-    @property
-    def scale(self) -> float:
-        """The temperature in the units of the scores."""
-        return self.temperature.in_margins * float(np.sqrt(self.margin))
 
     def among(self, labels: Sequence[str]) -> Readout:
         """Only these classes: what a task-incremental learner is asked."""
@@ -193,16 +196,17 @@ def shrunk_covariance(bank: PrototypeBank) -> NDArray[np.float64] | None:
     return w
 
 
-def confidences(scores: NDArray[np.float32], scale: float) -> NDArray[np.float32]:
-    """From how far each class is behind the best, (N, C) to (N, C):
+def confidences(scores: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
+    """From how many margins each class is behind the best, (N, C) to (N, C):
 
-        p_c ∝ exp(−√(score_best − score_c) / scale)
+        p_c ∝ exp(−√(score_best − score_c + 0.001) / T)
 
     A softmax of the scores themselves would be right if pictures varied by Gaussian noise. They
     have longer tails: it is too sure of the surest, and not sure enough of the others; the root
-    halves its calibration error (docs/results.md).
+    halves its calibration error (docs/results.md). 0.001 keeps a tie from being a cliff.
     """
     behind = scores.max(axis=1, keepdims=True) - scores
-    chances = np.exp(-np.sqrt(behind) / np.float32(scale))
+    roots = np.sqrt(behind + np.float32(NEAR_TIE))
+    chances = np.exp((np.float32(np.sqrt(NEAR_TIE)) - roots) / np.float32(temperature))
     result: NDArray[np.float32] = chances / chances.sum(axis=1, keepdims=True)
     return result

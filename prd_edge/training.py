@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from prd_edge.session import Session
 
 SMALLEST_BUDGET_MB = 100.0
-# Of all classes known after it, that a session must bring for the encoder to be moved. A smaller
-# one teaches the encoder nothing that the others could use (docs/results.md).
+# What a session must bring for the encoder to be moved: so many classes, and such a share of all
+# known after it. Less teaches the encoder nothing that the others could use (docs/results.md).
+FEWEST_CLASSES = 4
 SMALLEST_SHARE = 0.3
 
 
@@ -101,9 +102,9 @@ class Learned:
 def is_worth_training(spec: EncoderSpec, labels: Collection[str], known: Collection[str]) -> bool:
     """Whether a session of these classes should move the encoder, unless told otherwise. Without
     labels, of an iterable that does not tell them beforehand, it should."""
-    if spec.name == UNTRAINED or not known or not labels:
+    if spec.name == UNTRAINED or not labels:
         return True
-    return len(labels) >= SMALLEST_SHARE * len({*labels, *known})
+    return len(labels) >= max(FEWEST_CLASSES, SMALLEST_SHARE * len({*labels, *known}))
 
 
 def torch_is_installed() -> bool:

@@ -20,15 +20,16 @@ def bank(per_class: int = 20) -> PrototypeBank:
     return PrototypeBank.empty(D).add(x.astype(np.float32), list("abc" * per_class))
 
 
-def test_a_temperature_has_the_units_of_the_bank_it_is_used_with() -> None:
-    """A root of scores, as the confidence is made of roots."""
+def test_scores_count_in_the_margins_of_the_bank() -> None:
     readout = Readout.of(bank()).at(Temperature(0.7, 30))
-    assert readout.scale == pytest.approx(0.7 * readout.margin**0.5)
+    scores = np.array([[3.0, 2.0, 0.0]], np.float32)
+    expected = confidences(scores, 0.7)
+    np.testing.assert_allclose(readout.confidences(readout.margin * scores), expected, rtol=1e-5)
 
 
 def test_confidence_is_what_the_equation_says() -> None:
     found = confidences(np.array([[9.0, 5.0, 0.0]], np.float32), 2.0)
-    chances = np.exp([0.0, -2.0 / 2.0, -3.0 / 2.0])
+    chances = np.exp([-(0.001**0.5) / 2, -(4.001**0.5) / 2, -(9.001**0.5) / 2])
     np.testing.assert_allclose(found[0], chances / chances.sum(), rtol=1e-6)
 
 
@@ -36,7 +37,7 @@ def test_the_fit_finds_the_temperature_the_answers_were_drawn_with() -> None:
     generator = np.random.default_rng(1)
     scores = generator.normal(size=(4000, 5), scale=30.0).astype(np.float32)
     margin, true = 20.0, 0.6
-    chances = confidences(scores, true * margin**0.5)
+    chances = confidences(scores / np.float32(margin), true)
     truth = np.array([generator.choice(5, p=row / row.sum()) for row in chances.astype(float)])
     fitted = fit_temperature(margin, scores, truth, Temperature(1.0, 10))
     assert fitted.in_margins == pytest.approx(true, rel=0.12)
@@ -47,8 +48,9 @@ def test_a_perfect_score_on_few_images_does_not_make_it_sure_of_everything() -> 
     scores = np.array([[30.0, 0.0], [0.0, 30.0]] * 10, np.float32)
     truth = np.array([0, 1] * 10)
     fitted = fit_temperature(30.0, scores, truth, DEFAULT_TEMPERATURE)
-    confidence = confidences(scores, fitted.in_margins * 30.0**0.5).max()
-    assert 0.9 < confidence < 0.995
+    confidence = confidences(scores / np.float32(30.0), fitted.in_margins).max()
+    assert 0.9 < confidence < 0.998
+    assert fitted.in_margins > 0.9 * DEFAULT_TEMPERATURE.in_margins
 
 
 def test_few_images_move_the_earlier_temperature_only_a_little() -> None:

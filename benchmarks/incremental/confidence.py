@@ -30,14 +30,18 @@ def confidence(method: Confident, stream: Stream) -> dict[str, float]:
     withheld = np.array([verdict.label is None for verdict in known])
     found = {
         "calibration_error": calibration_error(sure, right),
-        "right_withheld": float(withheld[right].mean()),
-        "wrong_withheld": float(withheld[~right].mean()),
+        "right_withheld": _share(withheld[right]),
+        "wrong_withheld": _share(withheld[~right]),
     }
     if len(stream.strangers):
         strangers = method.verdicts(stream.test, stream.strangers)
         found["auroc"] = auroc(*([v.likeness for v in verdicts] for verdicts in (known, strangers)))
         found["strangers_told"] = float(np.mean([verdict.label is None for verdict in strangers]))
     return found
+
+
+def _share(flags: np.ndarray) -> float:
+    return float(flags.mean()) if len(flags) else 0.0
 
 
 def auroc(known: list[float], unknown: list[float]) -> float:

@@ -109,7 +109,7 @@ class Adaptation:
         )
 
     def _worse(self, trained: _Result, floor: Imprint, as_before: Harvest) -> str | None:
-        """What speaks against keeping what was trained: more mistakes than chance would make."""
+        """What speaks against keeping what was trained."""
         reached, at_least = trained.learned.judgement.right, floor.judgement.right
         of_what = "hold-out"
         if reached is None or at_least is None:  # without a hold-out, at least no disaster
@@ -117,8 +117,7 @@ class Adaptation:
             reached = right_answers(trained.learned.readout, trained.embeddings, as_before.labels)
             imprinted = floor.completed().readout
             at_least = right_answers(imprinted, as_before.embeddings, as_before.labels)
-        lost, won = int((at_least & ~reached).sum()), int((reached & ~at_least).sum())
-        if lost - won <= sqrt(lost + won):  # one standard deviation of as many tosses of a coin
+        if not is_worse(reached, at_least):
             return None
         return (
             f"training reached {100 * reached.mean():.1f} % of the {of_what}, "
@@ -251,6 +250,12 @@ class Adaptation:
         graph = unproven_graph(encoder)
         check_parity(encoder, graph, self.reading.sample_squares(held))
         return BuiltEncoder(spec, module_weights(encoder), graph)
+
+
+def is_worse(right: np.ndarray, right_before: np.ndarray) -> bool:
+    """Whether more answers (N,) were lost than won, beyond one standard deviation of chance."""
+    lost, won = int((right_before & ~right).sum()), int((right & ~right_before).sum())
+    return lost - won > sqrt(lost + won)
 
 
 @contextmanager

@@ -254,7 +254,8 @@ class TestGuards:
 
         def worse(*arguments: object) -> object:
             result = trained(*arguments)
-            judgement = result.learned.judgement._replace(accuracy=0.25)
+            right = result.learned.judgement.right
+            judgement = result.learned.judgement._replace(right=np.zeros_like(right))
             return result._replace(learned=replace(result.learned, judgement=judgement))
 
         monkeypatch.setattr(adapt.Adaptation, "_trained", worse)
@@ -263,11 +264,22 @@ class TestGuards:
         assert report.training is not None
         assert not report.training.kept
         assert report.training.note == (
-            "training reached 25.0 % of the hold-out, imprinting 100.0 %; "
+            "training reached 0.0 % of the hold-out, imprinting 100.0 %; "
             "the session was imprinted instead"
         )
         assert runtime.store.live().read(ENCODER) == before.read(ENCODER)
         assert accuracy(runtime, "blue", "green", "red", "white") == 1.0
+
+    @pytest.mark.parametrize(
+        ("lost", "won", "is_kept"),
+        [(0, 0, True), (1, 0, True), (2, 0, False), (3, 1, True), (4, 1, False), (0, 5, True)],
+    )
+    def test_chance_is_not_held_against_it(self, lost: int, won: int, is_kept: bool) -> None:
+        """A few answers more or less on a hold-out say nothing of which is better."""
+        floor, trained = np.ones(20, bool), np.ones(20, bool)
+        trained[:lost] = False
+        floor[20 - won :] = False
+        assert adapt.is_worse(trained, floor) == (not is_kept)
 
     def test_without_a_hold_out_a_disaster_is_still_noticed(self, runtime: Runtime) -> None:
         """One step from random prototypes is no better than chance."""

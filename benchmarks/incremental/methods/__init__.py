@@ -16,6 +16,7 @@ from incremental.methods.paper import Paper
 RIVALS: dict[str, Callable[[int], Method]] = {
     "frozen, class means": lambda _: ClassMeans(),
     "frozen, streaming LDA": lambda _: StreamingLda(),
+    "frozen, several depths, LDA": lambda _: Imprinted(one_look=True),
     "frozen, random projections": RandomProjections,
     "random projections of our embedding": lambda seed: RandomProjections(seed, of_anchor),
     "fine-tuning": FineTuning,
@@ -30,7 +31,7 @@ RIVALS: dict[str, Callable[[int], Method]] = {
 ABLATION: dict[str, Callable[[int], Method]] = {
     "cosine to class means": RIVALS["frozen, class means"],
     "+ shared covariance": RIVALS["frozen, streaming LDA"],
-    "+ several depths, means and spreads": lambda _: Imprinted(one_look=True),
+    "+ several depths, means and spreads": RIVALS["frozen, several depths, LDA"],
     "+ second look = imprinted": RIVALS["prd-edge, imprinted"],
     "+ first session trained": RIVALS["first session trained, then frozen"],
     "+ later large sessions, β = 0": lambda seed: Edge(seed, beta=0.0),

@@ -1,0 +1,12 @@
+"""Formats in which a version leaves the store. Installed as `prd_edge.exporters`.
+
+Found by entry points of the group `prd_edge.exporters`, so that other packages can add formats;
+docs/exporters.md shows how.
+
+base.py         what an exporter is
+graph.py        preprocessing, encoder and readout in one ONNX graph
+certificate.py  the proof that a file answers as the store does
+onnx.py         one self-contained file
+int8.py         the same, its encoder in eight bits
+web.py          a folder for a browser
+"""

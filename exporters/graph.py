@@ -1,0 +1,142 @@
+"""Preprocessing, encoder and readout in one ONNX graph.
+
+    image       uint8 (N, H, W, 3), any height and width
+    confidence  float32 (N, C), in the order of the classes named in the metadata
+    answer      int64 (N,), the most likely class
+    unknown     bool (N,), whether the picture is too little like it
+    likeness    float32 (N,), what `unknown` was decided by
+
+The equations are those of `readout.py` and `likeness.py`; every export is checked against them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, checker, compose, helper, numpy_helper
+
+from prd_edge.likeness import LENGTH
+from prd_edge.model import ENCODER_GRAPH, PREPROCESS_GRAPH
+from prd_edge.readout import NEAR_TIE, Readout
+from prd_edge.version import __version__
+
+from .base import Source
+
+FORMAT = 1  # of the inputs, outputs and metadata
+
+
+def whole_graph(source: Source, encoder: bytes | None = None) -> onnx.ModelProto:
+    """One model; `encoder` stands for the store's own graph, if given."""
+    preprocess = onnx.load_from_string(source.version.read(PREPROCESS_GRAPH))
+    network = onnx.load_from_string(encoder or source.version.read(ENCODER_GRAPH))
+    looks = len(source.predictor.embedder.preprocess(np.zeros((8, 8, 3), np.uint8)))
+    readout = _readout_model(source.predictor.readout, looks)
+    # Both sides call their input `image`; only that of the whole keeps the name.
+    network = compose.add_prefix(network, "encoder/")
+    readout = compose.add_prefix(readout, "readout/", rename_inputs=False, rename_outputs=False)
+    model = compose.merge_models(preprocess, network, [("square", "encoder/image")])
+    model = compose.merge_models(model, readout, [("encoder/embedding", "embeddings")])
+    model.producer_name, model.producer_version = "prd-edge", __version__
+    helper.set_model_props(model, metadata(source))
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def metadata(source: Source) -> dict[str, str]:
+    manifest = source.version.manifest
+    readout = source.predictor.readout
+    return {
+        "format": str(FORMAT),
+        "classes": json.dumps(list(readout.labels), ensure_ascii=False),
+        "version": source.version.name,
+        "created": manifest.created,
+        "encoder": manifest.encoder.name,
+        "licence": f"weights: {manifest.encoder.licence}",
+        "preprocessing": "inside the graph: give decoded RGB pictures, uint8, of any size, upright",
+        "thresholds": json.dumps(
+            {
+                label: round(float(r), 6)
+                for label, r in zip(readout.labels, readout.radii, strict=True)
+            },
+            ensure_ascii=False,
+        ),
+    }
+
+
+def _readout_model(readout: Readout, looks: int) -> onnx.ModelProto:
+    g = _Nodes()
+    directions = readout.directions
+    count, width = readout.weights.shape
+    by_look = g.node("Reshape", "embeddings", g.integers("shape", -1, looks, width))
+    x = g.node("ReduceMean", by_look, g.integers("axis", 1), keepdims=0)  # (N, D)
+    products = g.node("MatMul", x, g.numbers("weights", readout.weights.T))  # (N, C)
+    scores = g.node("Add", products, g.numbers("biases", readout.biases))
+    in_margins = g.node("Div", scores, g.numbers("margin", readout.margin))
+    best = g.node("ReduceMax", in_margins, "axis", keepdims=1)
+    behind = g.node("Sub", best, in_margins)
+    roots = g.node("Sqrt", g.node("Add", behind, g.numbers("near_tie", NEAR_TIE)))
+    cooled = g.node("Div", roots, g.numbers("temperature", -readout.temperature.in_margins))
+    g.node("Softmax", cooled, to="confidence", axis=1)
+    answer = g.node("ArgMax", scores, to="answer", axis=1, keepdims=0)  # (N,)
+
+    along = g.node("Sub", products, g.numbers("starts", directions.starts))
+    turned = g.node("MatMul", along, g.numbers("inverse", directions.inverse))
+    zero = g.numbers("zero", 0)
+    shadow = g.node("ReduceSum", g.node("Mul", turned, along), "axis", keepdims=0)  # (N,)
+    shadow = g.node("Max", shadow, zero)
+    length = g.node("Gather", g.numbers("lengths", directions.lengths), answer)  # (N,)
+    column = g.node("Unsqueeze", answer, "axis")
+    towards = g.node("Squeeze", g.node("GatherElements", along, column, axis=1), "axis")
+    damping = g.node("Mul", length, g.numbers("damping", LENGTH / max(count, 1)))
+    squares = g.node("Mul", length, g.node("Add", shadow, damping))
+    has_length = g.node("Greater", length, zero)
+    one = g.numbers("one", 1)
+    root = g.node("Sqrt", g.node("Where", has_length, squares, one))
+    cosine = g.node("Div", towards, root)
+    level = g.numbers("level", np.sqrt(1 + directions.typical()))
+    likeness = g.node("Where", has_length, g.node("Mul", cosine, level), one, to="likeness")
+    g.node(
+        "Less", likeness, g.node("Gather", g.numbers("radii", readout.radii), answer), to="unknown"
+    )
+
+    def value(name: str, kind: int, *shape: str | int) -> Any:
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    graph = helper.make_graph(
+        g.nodes,
+        "readout",
+        [value("embeddings", TensorProto.FLOAT, "M", width)],
+        [
+            value("confidence", TensorProto.FLOAT, "N", count),
+            value("answer", TensorProto.INT64, "N"),
+            value("unknown", TensorProto.BOOL, "N"),
+            value("likeness", TensorProto.FLOAT, "N"),
+        ],
+        g.initializers,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+class _Nodes:
+    """Nodes and constants of a graph being written."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+
+    def node(self, op: str, *inputs: str, to: str | None = None, **attributes: Any) -> str:
+        output = to or f"{op}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        return output
+
+    def numbers(self, name: str, value: Any) -> str:
+        array = np.ascontiguousarray(np.asarray(value, np.float32))
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def integers(self, name: str, *values: int) -> str:
+        self.initializers.append(numpy_helper.from_array(np.array(values, np.int64), name))
+        return name
