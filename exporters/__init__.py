@@ -3,10 +3,10 @@
 Found by entry points of the group `prd_edge.exporters`, so that other packages can add formats;
 docs/exporters.md shows how.
 
-base.py         what an exporter is
+base.py         what an exporter is, and what is done for each
+pictures.py     pictures to fit and to check with
+certificate.py  what a check has found
 graph.py        preprocessing, encoder and readout in one ONNX graph
-certificate.py  the proof that a file answers as the store does
 onnx.py         one self-contained file
 int8.py         the same, its encoder in eight bits
-web.py          a folder for a browser
 """

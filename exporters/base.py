@@ -1,29 +1,38 @@
-"""What an exporter is: it turns a version into files, and can answer from them.
+"""What an exporter is: it turns a version into bytes, and can answer from them.
 
-    class MyExporter:
+    class MyExporter(Exporter):
         suffix = ".mine"
 
-        def build(self, source: Source, options: Options) -> dict[str, bytes]:
-            ...  # the files of the export, by name
+        def build(self, source: Source, calibration: Sequence[Picture]) -> bytes:
+            ...  # the file
 
-        def open(self, files: Mapping[str, bytes]) -> Answerer:
-            ...  # answers pictures from those files alone
+        def open(self, data: bytes) -> Answerer:
+            ...  # answers pictures from the file alone
 
-The rest is done for it: pictures are answered by the store and by the files, and nothing is written
-if the two disagree.
+The rest is done for it: the store and the file are asked about the same pictures, and nothing is
+written if they disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
+from prd_edge.errors import InvalidInputError, NoUsableDataError
+from prd_edge.files import explained, replace_file
+from prd_edge.model import load_predictor
 from prd_edge.predictor import Predictor
 from prd_edge.store import Version
+
+from .certificate import Certificate, refuse_disagreement
+from .pictures import Picture, demo_pictures, read_pictures
+
+CERTIFICATE = ".certificate.json"  # beside what it certifies
 
 
 class Answer(NamedTuple):
@@ -33,7 +42,7 @@ class Answer(NamedTuple):
     unknown: bool
 
 
-Answerer = Callable[[np.ndarray], Answer]  # a decoded picture, uint8 (H, W, 3)
+Answerer = Callable[[Picture], Answer]
 
 
 @dataclass(frozen=True)
@@ -43,24 +52,89 @@ class Source:
     version: Version
     predictor: Predictor
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.predictor.readout.labels
+    @classmethod
+    def of(cls, version: Version) -> Source:
+        if not version.manifest.classes:
+            raise NoUsableDataError(
+                "the store knows no class yet; teach it some with 'prd-edge learn-session FOLDER'"
+            )
+        return cls(version, load_predictor(version))
+
+    def answer(self, picture: Picture) -> Answer:
+        verdict = self.predictor.readout.verdict(self.predictor.embedder.embed_alone(picture))
+        return Answer(verdict.confidences, verdict.label is None)
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a user may give beside the target."""
+class Exporter(ABC):
+    suffix: str  # of the file
+    agreement = 1.0  # the least share of pictures with the same answer as the store
+    tolerance = 1e-4  # the largest difference of a confidence
 
-    calibration: Sequence[np.ndarray] = ()  # decoded pictures
-    web_runtime: Path | None = None  # the folder of the npm package onnxruntime-web
+    @abstractmethod
+    def build(self, source: Source, calibration: Sequence[Picture]) -> bytes:
+        """The file; `calibration` are pictures that the user gave to fit it on."""
+
+    @abstractmethod
+    def open(self, data: bytes) -> Answerer: ...
+
+    def export(
+        self,
+        version: Version,
+        target: Path,
+        *,
+        calibrate: Path | None = None,
+        images: Path | None = None,
+    ) -> Certificate:
+        """Write the version to `target`, and what the check found beside it.
+
+        `calibrate`: a folder of pictures to fit the format on, where it needs some. `images`: one
+        of pictures to check the result with; without it those, or demo pictures.
+        """
+        self._refuse_target(target)
+        source = Source.of(version)
+        calibration = read_pictures(calibrate) if calibrate else []
+        data = self.build(source, calibration)
+        pictures = read_pictures(images) if images else calibration or demo_pictures()
+        found = compared(self.open(data), source, pictures)
+        refuse_disagreement(found, self.agreement, self.tolerance)
+        with explained(target, "write"):
+            replace_file(target, data)
+            beside = target.with_name(target.name + CERTIFICATE)
+            replace_file(beside, found.to_json().encode() + b"\n")
+        return found
+
+    def check(self, version: Version, target: Path, *, images: Path | None = None) -> Certificate:
+        """Ask a file that was exported, and the version it came from, once more."""
+        try:
+            data = target.read_bytes()
+        except OSError as error:
+            raise InvalidInputError(f"cannot read {target}: {error.strerror}") from error
+        pictures = read_pictures(images) if images else demo_pictures()
+        found = compared(self.open(data), Source.of(version), pictures)
+        refuse_disagreement(found, self.agreement, self.tolerance)
+        return found
+
+    def _refuse_target(self, target: Path) -> None:
+        if target.suffix != self.suffix:
+            raise InvalidInputError(f"{target} should end in {self.suffix}; choose another name")
+        if target.is_dir():
+            raise InvalidInputError(f"{target} is a folder; name a file")
+        if not target.parent.is_dir():
+            raise InvalidInputError(f"no folder {target.parent}; make it first")
 
 
-class Exporter(Protocol):
-    suffix: str  # of the file; empty where a folder is made
-    agreement: float  # the least share of pictures with the same answer as the store
-    tolerance: float  # the largest difference of a confidence; inf where it is not held to one
-
-    def build(self, source: Source, options: Options) -> dict[str, bytes]: ...
-
-    def open(self, files: Mapping[str, bytes]) -> Answerer: ...
+def compared(answer: Answerer, source: Source, pictures: Sequence[Picture]) -> Certificate:
+    """Ask both about each picture."""
+    same, both, largest = 0, 0, 0.0
+    for picture in pictures:
+        ours, theirs = source.answer(picture), answer(picture)
+        if theirs.confidences.shape != ours.confidences.shape:
+            raise InvalidInputError(
+                f"the file knows {theirs.confidences.size} classes, version {source.version.name} "
+                f"{ours.confidences.size}; name the version it was exported from with --version"
+            )
+        same += int(theirs.confidences.argmax() == ours.confidences.argmax())
+        both += int(theirs.unknown == ours.unknown)
+        largest = max(largest, float(np.abs(theirs.confidences - ours.confidences).max()))
+    count = len(pictures)
+    return Certificate(count, same / count, both / count, largest, source.version.name)

@@ -19,8 +19,8 @@ import onnx
 from onnx import TensorProto, checker, compose, helper, numpy_helper
 
 from prd_edge.likeness import LENGTH
-from prd_edge.model import ENCODER_GRAPH, PREPROCESS_GRAPH
 from prd_edge.readout import NEAR_TIE, Readout
+from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH
 from prd_edge.version import __version__
 
 from .base import Source
@@ -28,26 +28,29 @@ from .base import Source
 FORMAT = 1  # of the inputs, outputs and metadata
 
 
-def whole_graph(source: Source, encoder: bytes | None = None) -> onnx.ModelProto:
-    """One model; `encoder` stands for the store's own graph, if given."""
+def whole_graph(
+    source: Source, *, encoder: bytes | None = None, readout: Readout | None = None
+) -> bytes:
+    """One model file, with another encoder and readout than the store's, if given."""
     preprocess = onnx.load_from_string(source.version.read(PREPROCESS_GRAPH))
     network = onnx.load_from_string(encoder or source.version.read(ENCODER_GRAPH))
     looks = len(source.predictor.embedder.preprocess(np.zeros((8, 8, 3), np.uint8)))
-    readout = _readout_model(source.predictor.readout, looks)
+    readout = readout or source.predictor.readout
+    answers = _readout_model(readout, looks)
     # Both sides call their input `image`; only that of the whole keeps the name.
     network = compose.add_prefix(network, "encoder/")
-    readout = compose.add_prefix(readout, "readout/", rename_inputs=False, rename_outputs=False)
+    answers = compose.add_prefix(answers, "readout/", rename_inputs=False, rename_outputs=False)
     model = compose.merge_models(preprocess, network, [("square", "encoder/image")])
-    model = compose.merge_models(model, readout, [("encoder/embedding", "embeddings")])
+    model = compose.merge_models(model, answers, [("encoder/embedding", "embeddings")])
     model.producer_name, model.producer_version = "prd-edge", __version__
-    helper.set_model_props(model, metadata(source))
+    helper.set_model_props(model, metadata(source, readout))
     checker.check_model(model, full_check=True)
-    return model
+    data: bytes = model.SerializeToString(deterministic=True)
+    return data
 
 
-def metadata(source: Source) -> dict[str, str]:
+def metadata(source: Source, readout: Readout) -> dict[str, str]:
     manifest = source.version.manifest
-    readout = source.predictor.readout
     return {
         "format": str(FORMAT),
         "classes": json.dumps(list(readout.labels), ensure_ascii=False),

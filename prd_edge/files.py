@@ -111,8 +111,13 @@ def replace_by_link(path: Path, source: Path) -> None:
 def _replace(path: Path, put: Callable[[Path], None]) -> None:
     temporary = path.with_name(f".tmp-{path.name}")
     remove_file(temporary)
-    put(temporary)
-    rename(temporary, path)
+    try:
+        put(temporary)
+        rename(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            remove_file(temporary)
+        raise
 
 
 def remove_file(path: Path) -> None:

@@ -1,29 +1,23 @@
-"""Changing a store: make it, teach it a session, edit its classes, return to an older version.
-
-Each is a plain function over a store; `Runtime` is how an app calls them.
-"""
+"""Making a store and teaching it a session. `Runtime` is how an app calls it."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from prd_edge.bank import PrototypeBank
 from prd_edge.checkpoint import CheckpointFile
 from prd_edge.commit import StoreWriter, writing
 from prd_edge.config import StoreConfig
 from prd_edge.drift import drift
 from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
-from prd_edge.errors import InvalidInputError, StoreError
-from prd_edge.feedback import Feedback, corrected
+from prd_edge.errors import InvalidInputError
 from prd_edge.harvest import harvest
-from prd_edge.images import decode_named
 from prd_edge.imprint import Imprint, accuracy_before
 from prd_edge.memory import peak_memory_mb
 from prd_edge.model import (
@@ -37,10 +31,10 @@ from prd_edge.model import (
     retrained_contents,
 )
 from prd_edge.progress import OnProgress
-from prd_edge.readout import Readout
 from prd_edge.report import SessionReport, session_warnings
 from prd_edge.session import Session
 from prd_edge.store import PREPROCESS_GRAPH, Store, Version
+from prd_edge.succession import commit_next, tidy
 from prd_edge.training import (
     Learned,
     TrainingSettings,
@@ -144,7 +138,7 @@ def learn_session(
     with writing(store) as writer:
         outcome = learn()
         parent = outcome.base.commit(writer)
-        version = _commit(
+        version = commit_next(
             writer,
             parent,
             outcome.knowledge,
@@ -153,7 +147,7 @@ def learn_session(
             spec=outcome.spec,
             metrics=_timed(outcome.report, started).metrics(),
         )
-        removed = _tidy(writer, version)
+        removed = tidy(writer, version)
     report = replace(
         outcome.report, parent=parent.name, version=version.name, removed_versions=removed
     )
@@ -179,48 +173,6 @@ def _outcome(base: _Base, learned: Learned, holdout: float) -> _Outcome:
 
 def _timed(report: SessionReport, started: float) -> SessionReport:
     return replace(report, seconds=time.perf_counter() - started, peak_memory_mb=peak_memory_mb())
-
-
-def edit_classes(
-    store: Store, action: str, change: Callable[[PrototypeBank], PrototypeBank]
-) -> Version:
-    """Commit a changed bank; the temperature keeps its meaning."""
-    store.live()  # says so if there is no store, before one is half made
-    with writing(store) as writer:
-        parent = store.live()
-        known = load_knowledge(parent)
-        bank = change(known.bank)
-        readout = Readout.of(bank).at(known.readout.temperature)
-        version = _commit(writer, parent, Knowledge(bank, readout), action)
-        _tidy(writer, version)
-    return version
-
-
-def give_feedback(store: Store, source: object, label: str, *, is_it: bool) -> Feedback:
-    """Take a word about one picture; a version is committed only if something had to change."""
-    store.live()  # says so if there is no store, before one is half made
-    image = decode_named(source)
-    with writing(store) as writer:
-        parent = store.live()
-        known = load_knowledge(parent)
-        embedding = load_embedder(parent).embed_alone(image)
-        bank = corrected(known.bank, known.readout, embedding, label, is_it=is_it)
-        readout = known.readout.following(known.bank, bank)
-        before, after = (r.verdict(embedding).label for r in (known.readout, readout))
-        version = None
-        if not known.bank.has_same_numbers(bank):
-            action = f"feedback: {'is' if is_it else 'not'} {label!r}"
-            version = _commit(writer, parent, Knowledge(bank, readout), action)
-            _tidy(writer, version)
-    return Feedback(before, after, (after == label) == is_it, version.name if version else None)
-
-
-def _tidy(writer: StoreWriter, version: Version) -> tuple[str, ...]:
-    """Remove old versions. If that fails the session is learned all the same: next time, then."""
-    try:
-        return tuple(writer.gc(version.manifest.config.keep_versions))
-    except StoreError:
-        return ()
 
 
 def _live_base(store: Store, threads: int | None) -> _Base:
@@ -263,27 +215,6 @@ def _commit_first(
         encoder=encoder.spec,
         classes={},
         metrics={},
-    )
-
-
-def _commit(
-    writer: StoreWriter,
-    parent: Version,
-    knowledge: Knowledge,
-    action: str,
-    *,
-    encoder: Mapping[str, bytes | None] = UNCHANGED_ENCODER,
-    spec: EncoderSpec | None = None,
-    metrics: dict[str, object] | None = None,
-) -> Version:
-    return writer.commit(
-        {**encoder, **knowledge.contents()},
-        parent=parent,
-        action=action,
-        config=parent.manifest.config,
-        encoder=spec or parent.manifest.encoder,
-        classes=knowledge.classes(),
-        metrics=metrics or {},
     )
 
 

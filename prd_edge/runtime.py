@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
@@ -205,7 +205,7 @@ class Runtime:
     def rename(self, old: str, new: str) -> str:
         """Rename a class; returns the new version."""
         from prd_edge.classes import clean_class_name
-        from prd_edge.learning import edit_classes
+        from prd_edge.editing import edit_classes
 
         before, after = normalize("NFC", old), clean_class_name(new)
         action = f"rename {before!r} to {after!r}"
@@ -215,7 +215,7 @@ class Runtime:
 
     def remove(self, label: str) -> str:
         """Remove a class from the live version; older kept versions still know it."""
-        from prd_edge.learning import edit_classes
+        from prd_edge.editing import edit_classes
 
         known = normalize("NFC", label)
         version = edit_classes(self.store, f"remove {known!r}", lambda bank: bank.remove(known))
@@ -230,7 +230,7 @@ class Runtime:
         Nothing is trained and nothing of the picture is kept: one or two numbers a class change,
         by a bounded step.
         """
-        from prd_edge.learning import give_feedback
+        from prd_edge.editing import give_feedback
 
         said = [normalize("NFC", name) for name in (label, not_label) if name is not None]
         if len(said) != 1:
@@ -238,6 +238,31 @@ class Runtime:
         feedback = give_feedback(self.store, source, said[0], is_it=label is not None)
         self._refresh_if_loaded()
         return feedback
+
+    def export(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        format: str = "onnx",  # noqa: A002  (what it is called on the command line)
+        version: str | None = None,
+        calibrate: str | os.PathLike[str] | None = None,
+        images: str | os.PathLike[str] | None = None,
+    ) -> Any:
+        """Write a version as one file that gives the same answers, and return what checking it
+        found; on a disagreement nothing is written.
+
+        `calibrate`: a folder of pictures, for formats that are fitted on some. `images`: one of
+        pictures to check the file with.
+        """
+        from prd_edge.export import exporter_named
+
+        chosen = self.store.version(version) if version else self.store.live()
+        return exporter_named(format).export(
+            chosen,
+            Path(target),
+            calibrate=Path(calibrate) if calibrate else None,
+            images=Path(images) if images else None,
+        )
 
     def history(self) -> list[Manifest]:
         """The manifests of all kept versions, oldest first."""

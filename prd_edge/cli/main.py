@@ -22,6 +22,7 @@ COMMANDS = {
     "learn-session": ("learn", "Learn a folder of images, one sub-folder a class."),
     "predict": ("predict", "Say what is on pictures."),
     "evaluate": ("evaluate", "Measure accuracy on a labelled folder."),
+    "export": ("export", "Write the model as one file that gives the same answers."),
     "feedback": ("feedback", "Say of one picture what it is, or what it is not."),
     "classes": ("classes", "List, rename or remove classes."),
     "info": ("info", "Show what the store knows and how large it is."),
