@@ -19,6 +19,7 @@ import onnx
 from onnx import TensorProto, checker, compose, helper, numpy_helper
 
 from prd_edge.likeness import LENGTH
+from prd_edge.onnx_bytes import OPSET
 from prd_edge.readout import NEAR_TIE, Readout
 from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH
 from prd_edge.version import __version__
@@ -42,6 +43,8 @@ def whole_graph(
     answers = compose.add_prefix(answers, "readout/", rename_inputs=False, rename_outputs=False)
     model = compose.merge_models(preprocess, network, [("square", "encoder/image")])
     model = compose.merge_models(model, answers, [("encoder/embedding", "embeddings")])
+    del model.opset_import[:]  # a quantiser names every domain it knows; only the standard is used
+    model.opset_import.append(helper.make_opsetid("", OPSET))
     model.producer_name, model.producer_version = "prd-edge", __version__
     helper.set_model_props(model, metadata(source, readout))
     checker.check_model(model, full_check=True)
@@ -120,7 +123,7 @@ def _readout_model(readout: Readout, looks: int) -> onnx.ModelProto:
         ],
         g.initializers,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
 
 
 class _Nodes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import onnx
 
-_OPSET = 18
+OPSET = 18
 _IR_VERSION = 9
 
 
@@ -16,7 +16,7 @@ def model_bytes(graph: onnx.GraphProto) -> bytes:
 
     model = helper.make_model(
         graph,
-        opset_imports=[helper.make_opsetid("", _OPSET)],
+        opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=_IR_VERSION,
         producer_name="prd-edge",
     )
