@@ -1,12 +1,14 @@
 """What a session costs: `learn-session` against training the whole network in eager torch.
 
     .venv/bin/python benchmarks/training_speed.py [--repeats 3]
+    .venv/bin/python benchmarks/training_speed.py --small
 
 Two sessions of five grocery classes each, all their training images, with the default encoder and
 recipe. The rival trains every layer of the same network on the same number of random views, for as
 many epochs, in batches of the same size, with the three losses of PRD: views made anew for every
 step by the same augmentation, the teacher run in torch, default memory layout. Both are whole
-processes, from start to end, side by side in one run; times are medians. The data set is found in
+processes, from start to end, side by side in one run; times are medians. With --small: two sessions
+of five CIFAR-100 classes, 40 images each, at 128 px, ours alone. The data sets are found in
 PRD_EDGE_DATA.
 """
 
@@ -21,14 +23,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 DATA = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/data"))
 CLASSES = 5
 
 
-def whole_network(folder: Path, known: int, images: int) -> None:
-    """The rival, in a process of its own, trained on so many images."""
+def whole_network(folder: Path, known: int, images: int, epochs: int) -> None:
+    """The rival, in a process of its own, trained so many times on so many images."""
     import numpy as np
     import torch
 
@@ -67,7 +70,8 @@ def whole_network(folder: Path, known: int, images: int) -> None:
 
     encoder = load_module("efficientnet_lite0", read_wheel_weights())
     prototypes = torch.randn(known + CLASSES, 2768, generator=torch.Generator().manual_seed(0))
-    learned = learn_session(encoder, prototypes, known, Session(), EDGE, seed=0)
+    recipe = replace(EDGE, epochs=epochs)
+    learned = learn_session(encoder, prototypes, known, Session(), recipe, seed=0)
     print(json.dumps({"steps": learned.steps, "peak_memory_mb": peak_memory_mb()}))
 
 
@@ -77,11 +81,42 @@ def ours(folder: Path, store: Path) -> dict[str, object]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def rival(folder: Path, known: int, images: int) -> dict[str, object]:
+def rival(folder: Path, known: int, images: int, epochs: int) -> dict[str, object]:
     command = [sys.executable, __file__, "--whole-network", folder]
-    command += ["--known", str(known), "--images", str(images)]
+    command += ["--known", str(known), "--images", str(images), "--epochs", str(epochs)]
     done = subprocess.run(command, capture_output=True, check=True)
     return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+def small_sessions(repeats: int) -> None:
+    from PIL import Image
+
+    print("| session of 5 × 40 images at 128 px | time | peak memory |")
+    print("|---|---|---|")
+    seconds: list[list[float]] = [[], []]
+    memory = [0.0, 0.0]
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        strips = sorted((DATA / "cifar100/train").glob("*.webp"))[: 2 * CLASSES]
+        for number, strip in enumerate(strips):
+            whole = Image.open(strip).convert("RGB")  # 32 px wide, one image below the other
+            target = root / str(number // CLASSES) / strip.stem
+            target.mkdir(parents=True)
+            for row in range(40):
+                whole.crop((0, 32 * row, 32, 32 * row + 32)).save(target / f"{row}.png")
+        for repeat in range(repeats):
+            store = root / f"store {repeat}"
+            init = [sys.executable, "-m", "prd_edge", "init", "--image-size", "128"]
+            subprocess.run([*init, "--store", store], check=True, capture_output=True)
+            for session in range(2):
+                started = time.perf_counter()
+                report = ours(root / str(session), store)
+                seconds[session].append(time.perf_counter() - started)
+                memory[session] = max(memory[session], float(report["peak_memory_mb"]))
+    for session, name in enumerate(("1, nothing known", "2, five classes known")):
+        print(
+            f"| {name} | {statistics.median(seconds[session]):.1f} s | {memory[session]:.0f} MB |"
+        )
 
 
 def main() -> None:
@@ -90,9 +125,14 @@ def main() -> None:
     parser.add_argument("--whole-network", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--known", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--images", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--epochs", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--small", action="store_true", help="sessions of 5 × 40 images at 128 px")
     options = parser.parse_args()
     if options.whole_network:
-        whole_network(options.whole_network, options.known, options.images)
+        whole_network(options.whole_network, options.known, options.images, options.epochs)
+        return
+    if options.small:
+        small_sessions(options.repeats)
         return
     labels = sorted(path.name for path in (DATA / "grocery/train").iterdir())
     seconds: dict[str, list[float]] = {}
@@ -106,15 +146,15 @@ def main() -> None:
         for repeat in range(options.repeats):
             for session in range(2):
                 folder = root / f"session {session + 1}"
-                trained = 0
                 for name in ("prd-edge", "whole network"):
                     key = f"session {session + 1}, {name}"
                     started = time.perf_counter()
                     if name == "prd-edge":
                         report = ours(folder, root / f"store {repeat}")
                         trained = int(report["images_used"]) - int(report["holdout_images"])
+                        epochs = int(report["training"]["epochs"])
                     else:
-                        report = rival(folder, session * CLASSES, trained)
+                        report = rival(folder, session * CLASSES, trained, epochs)
                     seconds.setdefault(key, []).append(time.perf_counter() - started)
                     peak = float(report["peak_memory_mb"])
                     memory[key] = max(peak, memory.get(key, 0.0))
