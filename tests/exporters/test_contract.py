@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from prd_edge.exporters.base import Answer, Source
+from prd_edge.exporters.base import Answer, Exporter, Source
 
 from prd_edge import Runtime, StoreConfig
 from prd_edge import files as store_files
@@ -25,6 +27,8 @@ from prd_edge.export import exporter_named, formats
 from tests.conftest import picture, write_session
 
 SIZE = 64
+DOCUMENT = Path(__file__).parents[2] / "docs/exporters.md"
+DOCUMENTED = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
 SHAPES = [(40, 48), (64, 64), (200, 31), (33, 170)]
 
 
@@ -235,3 +239,23 @@ def test_another_version_knows_other_classes(
         exporter_named("onnx").check(runtime.store.live(), tmp_path / "model.onnx")
     assert exporter_named("onnx").check(runtime.store.version(first), tmp_path / "model.onnx")
     runtime.rollback(first)
+
+
+def test_the_ten_lines_of_the_documentation(
+    runtime: Runtime, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: object
+) -> None:
+    runtime.export(tmp_path / "model.onnx")
+    (tmp_path / "image.jpg").write_bytes((folder / "red" / "0.png").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    exec(compile(DOCUMENTED[0], "docs/exporters.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("red ")  # type: ignore[attr-defined]
+
+
+def test_the_documented_exporter(runtime: Runtime, tmp_path: Path) -> None:
+    names: dict[str, type[Exporter]] = {}
+    exec(compile(DOCUMENTED[1], "docs/exporters.md", "exec"), names)
+    found = names["ZippedOnnx"]().export(runtime.store.live(), tmp_path / "model.gz")
+    assert (found.images, found.top1_agreement) == (26, 1.0)
+    whole = tmp_path / "model.onnx"
+    runtime.export(whole)
+    assert gzip.decompress((tmp_path / "model.gz").read_bytes()) == whole.read_bytes()
