@@ -91,11 +91,13 @@ def make_plan(
     if is_cached:
         recipe = replace(recipe, views=views)
     steps = recipe.epochs * batches_an_epoch(images, recipe.batch_size)
-    reads = images * (looks + recipe.views if is_cached else 2 * looks + 2 * recipe.epochs)
+    reads = images * (looks + recipe.views if is_cached else 3 * looks + 2 * recipe.epochs)
     solve_flops = 6 * dimensions**3
-    finishing = looks * images * trial.view_seconds / 3 + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
+    all_looks = looks * images * trial.view_seconds / 3  # through the tail, without a step
+    finishing = all_looks + solve_flops / 1e9 * _SECONDS_A_GIGAFLOP
     finishing += 0.0 if is_cached else looks * images * read_seconds
-    seconds = reads * read_seconds + 2 * images * recipe.epochs * trial.view_seconds + finishing
+    training = all_looks + 2 * images * recipe.epochs * trial.view_seconds
+    seconds = reads * read_seconds + training + finishing
     cached = images * (looks + views) * cached_bytes if is_cached else 0.0
     peak = base + max(working + cached, closing)
     estimate = Estimate(

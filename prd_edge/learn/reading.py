@@ -214,8 +214,7 @@ class _Trunked(_Reader):
         assert plain.output is not None
         views = [View(plain.features, None)]
         number = int.from_bytes(digest)
-        is_late = time.perf_counter() > self.deadline
-        wanted = 0 if self._storage.is_full or is_late else self._random_views
+        wanted = 0 if self._storage.is_full or self._is_late() else self._random_views
         for view in range(wanted):
             views.append(self._view(image, np.random.default_rng([self._seed, view, number])))
         return Look(plain.output, (looks, views))
@@ -227,11 +226,16 @@ class _Trunked(_Reader):
         self._sources.append((item.source if is_file else None, digest))
         self._storage.add(views)
         self.cached_views = self._storage.random_views
-        if self._storage.is_full and any(source is None for source, _ in self._sources):
+        cannot_be_read_again = any(source is None for source, _ in self._sources)
+        if self._storage.is_full and cannot_be_read_again and not self._is_late():
             raise InvalidInputError(
                 f"views of {len(self._sources)} images do not fit into the memory that is allowed; "
                 "raise --max-memory, or give a folder, whose files can be read again"
             )
+
+    def _is_late(self) -> bool:
+        """There is no time left to train, and so no need for views."""
+        return time.perf_counter() > self.deadline
 
     def prepared(self, rows: np.ndarray, classes: torch.Tensor) -> PreparedSession:
         if self._storage.is_full:
