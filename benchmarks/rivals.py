@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("work/rivals"))
     options = parser.parse_args()
     streams = options.streams or (ABLATED if options.ablation else STREAMS)
-    methods = options.methods or (ABLATION if options.ablation else RIVALS)
+    methods = options.methods or (ABLATION.values() if options.ablation else RIVALS)
     if not options.tables:
         for data in dict.fromkeys(STREAMS[stream].data for stream in streams):
             prepare(data, options.work)
@@ -54,7 +54,8 @@ def main() -> None:
             for job in pool.imap_unordered(finish, jobs):
                 print(f"{job.stream}, {job.method}, seed {job.seed}", file=sys.stderr, flush=True)
     if options.ablation:
-        text = accuracy_table(streams, methods, options.seeds, options.work)
+        rows = {title: method for title, method in ABLATION.items() if method in methods}
+        text = accuracy_table(streams, rows, options.seeds, options.work)
     else:
         text = "\n\n".join(table(s, methods, options.seeds, options.work) for s in streams)
         text += "\n\n### Confidence\n\n"

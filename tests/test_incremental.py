@@ -106,7 +106,11 @@ def test_prd_edge_tells_how_sure_it_is_and_tables_are_made(
     what = ("half",), ("prd-edge, imprinted", "fine-tuning"), (0, 1), tmp_path
     assert "| prd-edge, imprinted | " in table("half", *what[1:])
     assert table("half", *what[1:]).endswith("| 2 |")
-    assert "±" in accuracy_table(*what)
+    rows = {"imprinted": "prd-edge, imprinted", "not run": "fine-tuning"}
+    titled = accuracy_table(("half",), rows, *what[2:]).splitlines()
+    assert titled[2].startswith("| imprinted | ")
+    assert "±" in titled[2]
+    assert titled[3] == "| not run |  |"
     row = confidence_table(*what).splitlines()[-1]
     assert row.startswith("| half, prd-edge, imprinted | 0.")
     assert row.count("|") == 7

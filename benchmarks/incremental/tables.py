@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean, median, stdev
 
@@ -34,17 +34,17 @@ def table(stream: str, methods: Iterable[str], seeds: Iterable[int], work: Path)
 
 
 def accuracy_table(
-    streams: Iterable[str], methods: Iterable[str], seeds: Iterable[int], work: Path
+    streams: Iterable[str], methods: Mapping[str, str], seeds: Iterable[int], work: Path
 ) -> str:
-    """One column a stream."""
+    """One column a stream; methods by the title of their row."""
     streams = list(streams)
     lines = ["| | " + " | ".join(streams) + " |", "|---|" + "---|" * len(streams)]
-    for method in methods:
+    for title, method in methods.items():
         cells = []
         for stream in streams:
             runs = finished(stream, method, seeds, work)
             cells.append(_spread([float(run["last_accuracy"]) for run in runs]) if runs else "")
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

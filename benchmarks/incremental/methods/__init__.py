@@ -28,17 +28,23 @@ RIVALS: dict[str, Callable[[int], Method]] = {
     "prd-edge": Edge,
     "joint training (upper bound)": Joint,
 }
-ABLATION: dict[str, Callable[[int], Method]] = {
-    "cosine to class means": RIVALS["frozen, class means"],
-    "+ shared covariance": RIVALS["frozen, streaming LDA"],
-    "+ several depths, means and spreads": RIVALS["frozen, several depths, LDA"],
-    "+ second look = imprinted": RIVALS["prd-edge, imprinted"],
-    "+ first session trained": RIVALS["first session trained, then frozen"],
-    "+ later large sessions, β = 0": lambda seed: Edge(seed, beta=0.0),
-    "+ relation distillation, β = 4 = prd-edge": RIVALS["prd-edge"],
+# prd-edge with parts left out, or more of others.
+VARIANTS: dict[str, Callable[[int], Method]] = {
+    "prd-edge, β = 0": lambda seed: Edge(seed, beta=0.0),
     "prd-edge without transport": lambda seed: Edge(seed, transport=False),
-    "prd-edge, small sessions train as well": lambda seed: Edge(seed, every=True),
-    "the same, as hard as the first, β = 4": lambda seed: Edge(seed, every=True, hard=True),
-    "the same, β = 0": lambda seed: Edge(seed, every=True, hard=True, beta=0.0),
+    "prd-edge, every session trains": lambda seed: Edge(seed, every=True),
+    "prd-edge, every session trains hard": lambda seed: Edge(seed, every=True, hard=True),
+    "prd-edge, every session trains hard, β = 0": lambda seed: Edge(
+        seed, every=True, hard=True, beta=0.0
+    ),
 }
-METHODS = {**RIVALS, **ABLATION}
+METHODS = {**RIVALS, **VARIANTS}
+ABLATION = {
+    "cosine to class means": "frozen, class means",
+    "+ shared covariance": "frozen, streaming LDA",
+    "+ several depths, means and spreads": "frozen, several depths, LDA",
+    "+ second look = imprinted": "prd-edge, imprinted",
+    "+ first session trained": "first session trained, then frozen",
+    "+ later large sessions trained = prd-edge": "prd-edge",
+    **{name: name for name in VARIANTS},
+}
