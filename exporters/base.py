@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prd_edge.errors import InvalidInputError, NoUsableDataError
+from prd_edge.errors import InvalidInputError
 from prd_edge.files import explained, replace_file
 from prd_edge.model import load_predictor
 from prd_edge.predictor import Predictor
@@ -54,11 +54,9 @@ class Source:
 
     @classmethod
     def of(cls, version: Version) -> Source:
-        if not version.manifest.classes:
-            raise NoUsableDataError(
-                "the store knows no class yet; teach it some with 'prd-edge learn-session FOLDER'"
-            )
-        return cls(version, load_predictor(version))
+        predictor = load_predictor(version)
+        predictor.refuse_empty()
+        return cls(version, predictor)
 
     def answer(self, picture: Picture) -> Answer:
         verdict = self.predictor.readout.verdict(self.predictor.embedder.embed_alone(picture))

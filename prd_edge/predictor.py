@@ -115,6 +115,9 @@ class Predictor:
             raise InvalidInputError(f"top_k is {top_k}; it must be at least 1")
         if not 0.0 <= threshold <= 1.0:
             raise InvalidInputError(f"threshold is {threshold}; it must be from 0 to 1")
+        self.refuse_empty()
+
+    def refuse_empty(self) -> None:
         if not self.readout.labels:
             raise NoUsableDataError(
                 "the store knows no class yet; teach it some with 'prd-edge learn-session FOLDER'"
