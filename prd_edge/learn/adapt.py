@@ -82,7 +82,6 @@ class Adaptation:
     def result(self) -> Learned:
         known = self.task.known
         found = self.reading.found
-        as_before = replace(found, embeddings=found.embeddings[:, : known.bank.dimensions])
         temperature = known.readout.temperature
         held = found.holdout(self.settings.holdout)
         trained, note = None, self._reason_not_to_train(held)
@@ -94,29 +93,29 @@ class Adaptation:
                 note = str(error)
         self.reading.forget_views()
         release_memory()
-        floor = Imprint(known.bank, temperature, as_before, holdout=self.settings.holdout)
-        if trained is not None and (worse := self._worse(trained, floor, as_before)):
+        floor = Imprint(known.bank, temperature, found, holdout=self.settings.holdout)
+        if trained is not None and (worse := self._worse(trained, floor, found)):
             trained, note = None, worse
         encoder, learned = (None, floor.completed()) if trained is None else trained[:2]
         if encoder is None:
             note = f"{note}; the session was imprinted instead"
         return Learned(
-            found=as_before,
+            found=found,
             imprinted=learned,
             drift=drift(known.bank, learned.bank),
             encoder=encoder,
             training=self._figures(floor.judgement.accuracy, encoder is not None, note),
         )
 
-    def _worse(self, trained: _Result, floor: Imprint, as_before: Harvest) -> str | None:
+    def _worse(self, trained: _Result, floor: Imprint, found: Harvest) -> str | None:
         """What speaks against keeping what was trained."""
         reached, at_least = trained.learned.judgement.right, floor.judgement.right
         of_what = "hold-out"
         if reached is None or at_least is None:  # without a hold-out, at least no disaster
             of_what = "images themselves"
-            reached = right_answers(trained.learned.readout, trained.embeddings, as_before.labels)
+            reached = right_answers(trained.learned.readout, trained.embeddings, found.labels)
             imprinted = floor.completed().readout
-            at_least = right_answers(imprinted, as_before.embeddings, as_before.labels)
+            at_least = right_answers(imprinted, found.embeddings, found.labels)
         if not is_worse(reached, at_least):
             return None
         return (
