@@ -9,4 +9,5 @@ certificate.py  what a check has found
 graph.py        preprocessing, encoder and readout in one ONNX graph
 onnx.py         one self-contained file
 int8.py         the same, its encoder in eight bits
+web.py          a folder with a page, which is in web_page/; web_runtime.py has what runs it
 """

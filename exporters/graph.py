@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import TensorProto, checker, compose, helper, numpy_helper
 
 from prd_edge.likeness import LENGTH
@@ -30,14 +31,14 @@ FORMAT = 1  # of the inputs, outputs and metadata
 
 
 def whole_graph(
-    source: Source, *, encoder: bytes | None = None, readout: Readout | None = None
+    source: Source, *, encoder: bytes | None = None, half_precision: bool = False
 ) -> bytes:
-    """One model file, with another encoder and readout than the store's, if given."""
+    """One model file, with another encoder than the store's, if given. `half_precision`: in
+    which the readout's weights are kept."""
     preprocess = onnx.load_from_string(source.version.read(PREPROCESS_GRAPH))
     network = onnx.load_from_string(encoder or source.version.read(ENCODER_GRAPH))
     looks = len(source.predictor.embedder.preprocess(np.zeros((8, 8, 3), np.uint8)))
-    readout = readout or source.predictor.readout
-    answers = _readout_model(readout, looks)
+    answers = _readout_model(source.predictor.readout, looks, half_precision)
     # Both sides call their input `image`; only that of the whole keeps the name.
     network = compose.add_prefix(network, "encoder/")
     answers = compose.add_prefix(answers, "readout/", rename_inputs=False, rename_outputs=False)
@@ -46,14 +47,30 @@ def whole_graph(
     del model.opset_import[:]  # a quantiser names every domain it knows; only the standard is used
     model.opset_import.append(helper.make_opsetid("", OPSET))
     model.producer_name, model.producer_version = "prd-edge", __version__
-    helper.set_model_props(model, metadata(source, readout))
+    helper.set_model_props(model, metadata(source))
     checker.check_model(model, full_check=True)
     data: bytes = model.SerializeToString(deterministic=True)
     return data
 
 
-def metadata(source: Source, readout: Readout) -> dict[str, str]:
-    manifest = source.version.manifest
+def metadata_of(data: bytes) -> dict[str, str]:
+    """What a model says of itself; nothing where it is none."""
+    try:
+        return {entry.key: entry.value for entry in onnx.load_from_string(data).metadata_props}
+    except DecodeError:
+        return {}
+
+
+def with_metadata(data: bytes, more: dict[str, str]) -> bytes:
+    """The same model, which says this of itself as well."""
+    model = onnx.load_from_string(data)
+    helper.set_model_props(model, metadata_of(data) | more)
+    stamped: bytes = model.SerializeToString(deterministic=True)
+    return stamped
+
+
+def metadata(source: Source) -> dict[str, str]:
+    manifest, readout = source.version.manifest, source.predictor.readout
     return {
         "format": str(FORMAT),
         "classes": json.dumps(list(readout.labels), ensure_ascii=False),
@@ -72,21 +89,22 @@ def metadata(source: Source, readout: Readout) -> dict[str, str]:
     }
 
 
-def _readout_model(readout: Readout, looks: int) -> onnx.ModelProto:
+def _readout_model(readout: Readout, looks: int, half_precision: bool) -> onnx.ModelProto:
     g = _Nodes()
     directions = readout.directions
     count, width = readout.weights.shape
     by_look = g.node("Reshape", "embeddings", g.integers("shape", -1, looks, width))
     x = g.node("ReduceMean", by_look, g.integers("axis", 1), keepdims=0)  # (N, D)
-    products = g.node("MatMul", x, g.numbers("weights", readout.weights.T))  # (N, C)
+    kept = g.in_half_precision if half_precision else g.numbers
+    products = g.node("MatMul", x, kept("weights", readout.weights.T))  # (N, C)
     scores = g.node("Add", products, g.numbers("biases", readout.biases))
     in_margins = g.node("Div", scores, g.numbers("margin", readout.margin))
     best = g.node("ReduceMax", in_margins, "axis", keepdims=1)
     behind = g.node("Sub", best, in_margins)
     roots = g.node("Sqrt", g.node("Add", behind, g.numbers("near_tie", NEAR_TIE)))
     cooled = g.node("Div", roots, g.numbers("temperature", -readout.temperature.in_margins))
-    g.node("Softmax", cooled, to="confidence", axis=1)
-    answer = g.node("ArgMax", scores, to="answer", axis=1, keepdims=0)  # (N,)
+    g.node("Softmax", cooled, called="confidence", axis=1)
+    answer = g.node("ArgMax", scores, called="answer", axis=1, keepdims=0)  # (N,)
 
     along = g.node("Sub", products, g.numbers("starts", directions.starts))
     turned = g.node("MatMul", along, g.numbers("inverse", directions.inverse))
@@ -103,9 +121,12 @@ def _readout_model(readout: Readout, looks: int) -> onnx.ModelProto:
     root = g.node("Sqrt", g.node("Where", has_length, squares, one))
     cosine = g.node("Div", towards, root)
     level = g.numbers("level", np.sqrt(1 + directions.typical()))
-    likeness = g.node("Where", has_length, g.node("Mul", cosine, level), one, to="likeness")
+    likeness = g.node("Where", has_length, g.node("Mul", cosine, level), one, called="likeness")
     g.node(
-        "Less", likeness, g.node("Gather", g.numbers("radii", readout.radii), answer), to="unknown"
+        "Less",
+        likeness,
+        g.node("Gather", g.numbers("radii", readout.radii), answer),
+        called="unknown",
     )
 
     def value(name: str, kind: int, *shape: str | int) -> Any:
@@ -133,8 +154,8 @@ class _Nodes:
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
 
-    def node(self, op: str, *inputs: str, to: str | None = None, **attributes: Any) -> str:
-        output = to or f"{op}_{len(self.nodes)}"
+    def node(self, op: str, *inputs: str, called: str | None = None, **attributes: Any) -> str:
+        output = called or f"{op}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
         return output
 
@@ -142,6 +163,14 @@ class _Nodes:
         array = np.ascontiguousarray(np.asarray(value, np.float32))
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
+
+    def in_half_precision(self, name: str, value: np.ndarray) -> str:
+        """Kept so, as parts of the largest, and used in single precision."""
+        largest = max(float(np.abs(value).max()), float(np.finfo(np.float32).tiny))
+        array = np.ascontiguousarray((value / largest).astype(np.float16))
+        self.initializers.append(numpy_helper.from_array(array, name))
+        parts = self.node("Cast", name, to=TensorProto.FLOAT)
+        return self.node("Mul", parts, self.numbers(f"{name}_unit", largest))
 
     def integers(self, name: str, *values: int) -> str:
         self.initializers.append(numpy_helper.from_array(np.array(values, np.int64), name))

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from prd_edge.errors import InvalidInputError
 from prd_edge.inference import available_threads, open_graph
 
 from .base import Answer, Answerer, Exporter, Source
-from .graph import whole_graph
+from .certificate import Certificate
+from .graph import metadata_of, whole_graph, with_metadata
 from .pictures import Picture
 
 
 class OnnxExporter(Exporter):
+    name = "onnx"
     suffix = ".onnx"
 
-    def build(self, source: Source, calibration: Sequence[Picture]) -> bytes:  # noqa: ARG002
+    def build(self, source: Source, calibration: Iterable[Picture]) -> bytes:  # noqa: ARG002
         return whole_graph(source)
 
     def open(self, data: bytes) -> Answerer:
         session = open_graph(data, "the exported file", threads=available_threads())
+        classes = classes_of(session.get_modelmeta().custom_metadata_map)
 
         def answer(picture: Picture) -> Answer:
-            confidence, unknown = session.run(["confidence", "unknown"], {"image": picture[None]})
-            return Answer(confidence[0], bool(unknown[0]))
+            confidence, best, unknown = session.run(
+                ["confidence", "answer", "unknown"], {"image": picture[None]}
+            )
+            confidences = dict(zip(classes, confidence[0].tolist(), strict=True))
+            return Answer(classes[int(best[0])], confidences, bool(unknown[0]))
 
         return answer
+
+    def stamped(self, data: bytes, certificate: Certificate) -> bytes:
+        return with_metadata(data, {"certificate": certificate.to_json()})
+
+    def certificate(self, target: Path) -> Certificate | None:
+        """Beside the file or, if it was moved away from there, inside."""
+        beside = super().certificate(target)
+        if beside is not None:
+            return beside
+        try:
+            return Certificate.from_json(metadata_of(self.read(target)).get("certificate", ""))
+        except InvalidInputError:
+            return None
+
+
+def classes_of(metadata: Mapping[str, str]) -> list[str]:
+    try:
+        found: list[str] = json.loads(metadata["classes"])
+    except (KeyError, ValueError):
+        raise InvalidInputError(
+            "the file does not name its classes; it was not exported by prd-edge"
+        ) from None
+    return found

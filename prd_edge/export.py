@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from prd_edge.errors import InvalidInputError
@@ -19,3 +20,12 @@ def exporter_named(name: str) -> Any:
     for point in entry_points(group=GROUP, name=name):
         return point.load()()
     raise InvalidInputError(f"no format named {name!r}; choose one of {', '.join(formats())}")
+
+
+def certificate_of(target: Path) -> Any | None:
+    """That of an exported file or folder, whatever its format; None where it is lost."""
+    for name in formats():
+        found = exporter_named(name).certificate(target)
+        if found is not None:
+            return found
+    return None

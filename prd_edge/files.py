@@ -15,23 +15,24 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
-from prd_edge.errors import StoreError, StoreLockedError
+from prd_edge.errors import InvalidInputError, StoreError, StoreLockedError
 
 _LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS}
 
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
-    errno.EROFS: "the file system is read-only; choose a writable place with --store",
+    errno.EROFS: "the file system is read-only; choose a writable place (--store, --output)",
     errno.EACCES: "permission denied; check who owns the folder",
     errno.EPERM: "not permitted; check who owns the folder",
     errno.EIO: "the disk reported an input/output error; check the hardware",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter one with --store",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one (--store, --output)",
 }
 
 
@@ -40,6 +41,20 @@ def _do_nothing(operation: str, path: Path) -> None:
 
 
 before_operation: Callable[[str, Path], None] = _do_nothing
+
+
+def refuse_target(path: Path) -> None:
+    """A place where no file can be written is refused before the work, not after it."""
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder; name a file")
+    refuse_parent(path)
+
+
+def refuse_parent(path: Path) -> None:
+    if not path.parent.exists():
+        raise InvalidInputError(f"no folder {path.parent}; make it first")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"{path.parent} is a file, not a folder; choose another place")
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -100,23 +115,35 @@ def rename(source: Path, target: Path) -> None:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Put `data` at `path` so that every reader sees the old bytes or the new ones, whole."""
-    _replace(path, lambda temporary: write_file(temporary, data))
+    replace_files({path: data})
+
+
+def replace_files(contents: Mapping[Path, bytes], *, writer: str = "") -> None:
+    """The same for several that belong together: none is put in place before all are on disk.
+
+    `writer` tells those apart that may write to one place at the same time, where no lock does.
+    """
+    puts = {path: partial(write_file, data=data) for path, data in contents.items()}
+    _replace(puts, writer)
 
 
 def replace_by_link(path: Path, source: Path) -> None:
     """The same, with the bytes of a file that is there already."""
-    _replace(path, lambda temporary: link_file(source, temporary))
+    _replace({path: partial(link_file, source)})
 
 
-def _replace(path: Path, put: Callable[[Path], None]) -> None:
-    temporary = path.with_name(f".tmp-{path.name}")
-    remove_file(temporary)
+def _replace(puts: Mapping[Path, Callable[[Path], None]], writer: str = "") -> None:
+    temporaries = {path: path.with_name(f".tmp-{writer}{path.name}") for path in puts}
     try:
-        put(temporary)
-        rename(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            remove_file(temporary)
+        for path, put in puts.items():
+            remove_file(temporaries[path])
+            put(temporaries[path])
+        for path, temporary in temporaries.items():
+            rename(temporary, path)
+    except (OSError, KeyboardInterrupt):
+        for temporary in temporaries.values():
+            with suppress(OSError):
+                remove_file(temporary)
         raise
 
 

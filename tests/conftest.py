@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,10 @@ import pytest
 from PIL import Image
 
 from prd_edge import Runtime, StoreConfig
+from prd_edge.errors import MissingDependencyError
+
+# Where the tests run in the background Ctrl-C is ignored, and children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TINY = StoreConfig(image_size=32)
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (210, 40, 30)}
@@ -76,6 +81,18 @@ def data_sets() -> Path:
     if not found.is_dir():
         pytest.skip(f"no data sets at {found}; set PRD_EDGE_DATA")
     return found
+
+
+def needs_web_runtime() -> None:
+    """onnxruntime-web, which npm fetches once; where that is not possible, CI must know."""
+    from prd_edge.exporters.web_runtime import runtime_files
+
+    try:
+        runtime_files()
+    except MissingDependencyError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ print("LOADED", code, *sorted(loaded), file=sys.stderr)
 """
 
 
-def loaded_by(*arguments: object) -> set[str]:
+def loaded_by(*arguments: object, first: str = "") -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", REPORT, *map(str, arguments)],
+        [sys.executable, "-c", first + REPORT, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
@@ -43,6 +43,7 @@ def loaded_by(*arguments: object) -> set[str]:
         ["classes", "rename", "red", "rouge", "--store", "{store}"],
         ["classes", "remove", "red", "--store", "{store}"],
         ["info", "--store", "{store}"],
+        ["info", "--card", "--store", "{store}"],
         ["history", "--store", "{store}"],
         ["rollback", "--store", "{store}"],
         ["diff", "2", "3", "--store", "{store}"],
@@ -58,6 +59,13 @@ def test_no_lean_command_loads_torch(
 ) -> None:
     places = {"new": tmp_path / "new", "store": taught, "session": session}
     loaded = loaded_by(*(part.format(**places) for part in command))
+    assert not loaded & {"torch", "torchvision"}
+
+
+def test_benchmark_does_not_either(taught: Path) -> None:
+    small = "from prd_edge import device_speed as speed; speed.USUAL = speed.Workload(2, 2, 32)"
+    loaded = loaded_by("benchmark", "--repeats", "1", "--store", taught, first=small)
+    assert "onnxruntime" in loaded
     assert not loaded & {"torch", "torchvision"}
 
 

@@ -1,72 +1,116 @@
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
 from prd_edge.cli.options import (
     PathType,
+    evaluation_option,
     json_option,
+    megabytes,
     percent,
     print_json,
     print_pairs,
+    say,
     store_option,
 )
+
+if TYPE_CHECKING:
+    from prd_edge.store import Store, Version
 
 
 @click.command()
 @store_option
-@click.option("--format", "format_name", default="onnx", show_default=True, help="See below.")
-@click.option("-o", "--output", type=PathType(), help="The file to write.")
+@click.option("--format", "format_name", help="See below [default: onnx].")
+@click.option("-o", "--output", type=PathType(), help="The file or folder to write.")
 @click.option("--version", help="A kept version [default: the live one].")
 @click.option(
     "--calibrate", type=PathType(), help="A folder of pictures that the format is fitted on."
 )
 @click.option("--images", type=PathType(), help="A folder of pictures to check the file with.")
+@evaluation_option
 @click.option("--check", type=PathType(), help="Check a file that was exported; write nothing.")
 @json_option
 def export(
     store: Path,
-    format_name: str,
+    format_name: str | None,
     output: Path | None,
     version: str | None,
     calibrate: Path | None,
     images: Path | None,
+    evaluation: Path | None,
     check: Path | None,
     as_json: bool,
 ) -> None:
     """Write the model as one file that gives the same answers as this store.
 
     Format onnx is one self-contained file for any onnxruntime, preprocessing included; onnx-int8
-    the same in eight bits, fitted on the pictures of --calibrate. Every file is asked about
-    pictures beside the store, and written only if both agree.
+    the same in eight bits, fitted on the pictures of --calibrate; web a folder with a page that
+    answers in a browser. Each is asked about pictures beside the store, and written only if both
+    agree; a certificate and a model card come with it. --check asks once more, against the version
+    that it came from.
     """
-    from prd_edge.export import exporter_named
+    from prd_edge.export import certificate_of, exporter_named
     from prd_edge.store import Store
 
     if (output is None) == (check is None):
         raise click.UsageError("give either --output, to write a file, or --check")
-    exporter = exporter_named(format_name)
     opened = Store(store)
-    chosen = opened.version(version) if version else opened.live()
+    if check is None:
+        assert output is not None
+        chosen = opened.live() if version is None else opened.version(version)
+        exporter = exporter_named("onnx" if format_name is None else format_name)
+        found = exporter.export(
+            chosen, output, calibrate=calibrate, images=images, evaluation=evaluation
+        )
+    else:
+        if calibrate is not None:
+            raise click.UsageError("--calibrate fits a new file; with --check give --images")
+        said = certificate_of(check)
+        if format_name is None:
+            format_name = said.format if said else "onnx"
+        chosen = _version_of(opened, version, said.version if said else None, check)
+        found = exporter_named(format_name).check(chosen, check, images=images)
     target = check or output
     assert target is not None
-    if check:
-        found = exporter.check(chosen, check, images=images)
-    else:
-        found = exporter.export(chosen, target, calibrate=calibrate, images=images)
-    size = target.stat().st_size
+    size = size_of(target)
     if as_json:
-        print_json({"schema": 1, "file": str(target), "bytes": size, **asdict(found)})
+        print_json({"schema": 1, "file": str(target), "bytes": size, **found.as_dict()})
         return
-    print_pairs(
-        [
-            ("file", f"{target}, {size / 1e6:.1f} MB"),
-            ("version", found.version),
-            ("checked on", f"{found.images} pictures"),
-            ("same answer", percent(found.top1_agreement)),
-            ("same on unknown", percent(found.unknown_agreement)),
-            ("largest difference", f"{found.largest_difference:.1e} of a confidence"),
+    lines = [
+        ("file", f"{target}, {megabytes(size)}"),
+        ("version", found.version),
+        ("checked on", f"{found.images} pictures"),
+        ("same answer", percent(found.top1_agreement)),
+        ("same on unknown", percent(found.unknown_agreement)),
+        ("largest difference", f"{found.largest_difference:.1e} of a confidence"),
+    ]
+    if found.size_ratio is not None:
+        lines += [
+            ("size", f"{found.size_ratio:.2f} of single precision"),
+            ("speed", f"{found.speed_ratio:.2f} times single precision, on one thread here"),
         ]
-    )
+    print_pairs(lines)
+    if target.is_dir() and not check:
+        say(f"look at it: python -m http.server --directory {quote(str(target))}")
+
+
+def _version_of(store: Store, named: str | None, certified: str | None, check: Path) -> Version:
+    """The version that is named, or that the file came from."""
+    if named is not None or certified is None:
+        return store.live() if named is None else store.version(named)
+    if certified not in store.version_names():
+        raise click.UsageError(
+            f"{check} was exported from version {certified}, which {store.path} no longer keeps; "
+            "name another with --version to compare with"
+        )
+    return store.version(certified)
+
+
+def size_of(target: Path) -> int:
+    if target.is_dir():
+        return sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return target.stat().st_size

@@ -32,12 +32,12 @@ from prd_edge.learn.parity import check_parity
 from prd_edge.learn.plan import Plan
 from prd_edge.learn.reading import TYPICAL_COUNT, Reading, read_session
 from prd_edge.learn.recipes import Recipe, default_recipe, recipe_named
+from prd_edge.learn.transport import transported
 from prd_edge.memory import release_memory
 from prd_edge.progress import Losses, Progress
 from prd_edge.readout import Temperature
 from prd_edge.report import TrainingFigures
 from prd_edge.training import Learned, TrainingSettings, TrainingTask
-from prd_edge.transport import transported
 
 _FORWARD_BATCH = 64
 

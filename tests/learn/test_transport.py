@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from prd_edge.bank import PrototypeBank
+from prd_edge.learn.transport import RIDGE, _ridge, transported
 from prd_edge.readout import Readout
-from prd_edge.transport import RIDGE, _ridge, transported
 
 D, TRAINED = 12, slice(7, 12)
 LABELS = ("ant", "bee", "cat")
