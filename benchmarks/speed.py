@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from whole_process import measured
 
 from prd_edge import Runtime
 from prd_edge.demo_data import write_demo_data
@@ -133,20 +134,8 @@ def raw_sessions(store: Path) -> tuple[Callable[..., np.ndarray], Callable[..., 
 
 def peak_memory(store: Path, pictures: list[Path]) -> float:
     """Of a process of its own, in MB."""
-    program = (
-        "import sys; from prd_edge.cli.main import prd_edge;"
-        "from prd_edge.memory import peak_memory_mb;"
-        "prd_edge.main(sys.argv[1:], standalone_mode=False);"
-        "print(peak_memory_mb(), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "predict", "--quiet", "--store", str(store), "-"],
-        input="\n".join(map(str, pictures)),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stderr)
+    given = "\n".join(map(str, pictures))
+    return measured(["predict", "--quiet", "--store", store, "-"], given)[1]
 
 
 def alternate(

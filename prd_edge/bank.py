@@ -262,9 +262,3 @@ def prototypes_of(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArr
     """(C, D) and (C,) to (C, D)."""
     result: NDArray[np.float64] = sums / (counts[:, None] * _UNITS)
     return result
-
-
-def cosine_distance(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """1 − cos: how far a prototype has turned."""
-    norms = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return max(1.0 - float(a @ b) / norms, 0.0) if norms else 0.0

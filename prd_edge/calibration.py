@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 DEFAULT_TEMPERATURE = Temperature(0.18, 500)
 _REMEMBERED_IMAGES = 1000  # with many classes it is a little higher than it was with few
 _CANDIDATES = np.geomspace(0.02, 5.0, 81)
-_BINS = 15
 
 
 def fit_temperature(
@@ -52,13 +51,3 @@ def fit_temperature(
     weight = min(earlier.images, _REMEMBERED_IMAGES)
     mean = (n * np.log(best) + weight * np.log(earlier.in_margins)) / (weight + n)
     return Temperature(float(np.exp(mean)), earlier.images + n)
-
-
-def calibration_error(confidences: NDArray[np.float32], right: NDArray[np.bool_]) -> float:
-    """Expected calibration error: how far confidence is from accuracy, over bins of confidence,
-
-    ECE = Σ_b |b| / N · |mean confidence in b − share of right answers in b|.
-    """
-    bins = np.minimum((confidences * _BINS).astype(int), _BINS - 1)
-    gaps = np.bincount(bins, confidences.astype(np.float64) - right, minlength=_BINS)
-    return float(np.abs(gaps).sum() / len(confidences))

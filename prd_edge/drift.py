@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from prd_edge.bank import PrototypeBank
+
+Prototypes = Mapping[str, NDArray[np.float64]]  # by class
 
 
 class Drift(NamedTuple):
@@ -20,28 +22,37 @@ class Drift(NamedTuple):
 
 def drift(old: PrototypeBank, new: PrototypeBank) -> dict[str, Drift]:
     """Of every class that was known before, in banks of equal dimensions."""
-    kept = [label for label in old.labels if label in new.labels]
-    before, after = _unit(old.prototypes()), _unit(new.prototypes())
-    neighbour_before, neighbour_after = _nearest(old.labels, before), _nearest(new.labels, after)
+    return drift_between(
+        dict(zip(old.labels, old.prototypes(), strict=True)),
+        dict(zip(new.labels, new.prototypes(), strict=True)),
+    )
+
+
+def drift_between(old: Prototypes, new: Prototypes) -> dict[str, Drift]:
+    """The same of prototypes by class."""
+    before, after = _unit(old), _unit(new)
+    neighbour_before, neighbour_after = _nearest(before), _nearest(after)
     return {
         label: Drift(
-            max(0.0, 1.0 - float(before[old.index(label)] @ after[new.index(label)])),
+            max(0.0, 1.0 - float(before[label] @ after[label])),
             neighbour_before[label],
             neighbour_after[label],
         )
-        for label in kept
+        for label in before
+        if label in after
     }
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    result: NDArray[np.float64] = rows / np.where(norms > 0.0, norms, 1.0)
-    return result
+def _unit(prototypes: Prototypes) -> Prototypes:
+    lengths = {label: float(np.linalg.norm(own)) for label, own in prototypes.items()}
+    return {label: own / (lengths[label] or 1.0) for label, own in prototypes.items()}
 
 
-def _nearest(labels: tuple[str, ...], unit: NDArray[np.float64]) -> dict[str, str | None]:
+def _nearest(unit: Prototypes) -> dict[str, str | None]:
+    labels = list(unit)
     if len(labels) < 2:
         return dict.fromkeys(labels)
-    similarity = unit @ unit.T
+    rows = np.stack([*unit.values()])
+    similarity = rows @ rows.T
     np.fill_diagonal(similarity, -np.inf)
     return {label: labels[int(i)] for label, i in zip(labels, similarity.argmax(1), strict=True)}

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from prd_edge.bank import PrototypeBank
-from prd_edge.calibration import calibration_error, fit_temperature
+from prd_edge.calibration import fit_temperature
 from prd_edge.harvest import Harvest
 from prd_edge.likeness import fit_radii
+from prd_edge.metrics import calibration_error
 from prd_edge.readout import Readout, Temperature
 
 if TYPE_CHECKING:

@@ -81,7 +81,7 @@ class Predictor:
         started = time.perf_counter()
         self.embedder.prepare_for_one()
         embedding = self.embedder.embed_alone(decode_named(source))
-        return self._answer(source, embedding, started, top_k, threshold, always_answer)
+        return self.answer(source, embedding, started, top_k, threshold, always_answer)
 
     def predict_many(
         self,
@@ -101,7 +101,7 @@ class Predictor:
                 embedding = self.embedder.embed_among_many(decode(source))
             except ImageError as error:
                 return Prediction.unreadable(name_of(source), self.version, str(error))
-            return self._answer(source, embedding, started, top_k, threshold, always_answer)
+            return self.answer(source, embedding, started, top_k, threshold, always_answer)
 
         self.embedder.prepare_for_many()
         return ordered_map(answer, map(owned, sources), threads=self.embedder.threads)
@@ -123,15 +123,16 @@ class Predictor:
                 "the store knows no class yet; teach it some with 'prd-edge learn-session FOLDER'"
             )
 
-    def _answer(
+    def answer(
         self,
         source: object,
         embedding: NDArray[np.float32],
         started: float,
-        top_k: int,
-        threshold: float,
-        always_answer: bool,
+        top_k: int = 1,
+        threshold: float = 0.0,
+        always_answer: bool = False,
     ) -> Prediction:
+        """Of a picture that was embedded already; `started`: when the work on it began."""
         verdict = self.readout.verdict(embedding)
         order = np.argsort(-verdict.confidences, kind="stable")[:top_k]
         ranked = tuple(Ranked(self.readout.labels[i], float(verdict.confidences[i])) for i in order)

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from threading import Event
 
     from prd_edge.config import StoreConfig
+    from prd_edge.evaluate import Evaluation
     from prd_edge.feedback import Feedback
     from prd_edge.manifest import Manifest
     from prd_edge.predictor import Prediction, Predictor
     from prd_edge.progress import OnProgress
     from prd_edge.report import SessionReport
     from prd_edge.store import Version
+
+# A folder with one sub-folder a class, or pairs of image and label.
+Labelled = str | os.PathLike[str] | Iterable[tuple[object, str]]
 
 
 class Runtime:
@@ -140,14 +144,12 @@ class Runtime:
         """Make the store, with its encoder and no classes yet."""
         from prd_edge.learning import create_store
 
-        version = create_store(
-            self.store, self._new_store_config(), weights_file=weights_file, seed=seed
-        )
-        return version.manifest
+        config = self._new_store_config()
+        return create_store(self.store, config, weights_file=weights_file, seed=seed).manifest
 
     def learn_session(
         self,
-        data: str | os.PathLike[str] | Iterable[tuple[object, str]],
+        data: Labelled,
         *,
         mode: str | None = None,
         recipe: str | None = None,
@@ -247,12 +249,14 @@ class Runtime:
         version: str | None = None,
         calibrate: str | os.PathLike[str] | None = None,
         images: str | os.PathLike[str] | None = None,
+        evaluation: str | os.PathLike[str] | None = None,
     ) -> Any:
         """Write a version as one file that gives the same answers, and return what checking it
         found; on a disagreement nothing is written.
 
         `calibrate`: a folder of pictures, for formats that are fitted on some. `images`: one of
-        pictures to check the file with.
+        pictures to check the file with. `evaluation`: what `prd-edge evaluate --json` said, for
+        the model card beside it.
         """
         from prd_edge.export import exporter_named
 
@@ -262,7 +266,14 @@ class Runtime:
             Path(target),
             calibrate=Path(calibrate) if calibrate else None,
             images=Path(images) if images else None,
+            evaluation=Path(evaluation) if evaluation else None,
         )
+
+    def evaluate(self, data: Labelled, *, always_answer: bool = False) -> Evaluation:
+        """How good the answers are, on data like those that are learned."""
+        from prd_edge.evaluate import evaluate
+
+        return evaluate(self._predictor(), data, always_answer=always_answer)
 
     def history(self) -> list[Manifest]:
         """The manifests of all kept versions, oldest first."""

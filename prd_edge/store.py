@@ -56,6 +56,14 @@ class Version(NamedTuple):
             raise StoreCorruptError(self._damage(file, f"{detail} does not match the manifest"))
         return data
 
+    def lineage(self) -> list[Version]:
+        """This version and those it came from, as far back as they are kept; oldest first."""
+        kept = {own.name: own for own in Store(self.path.parents[1]).readable_versions()}
+        line = [self]
+        while (parent := kept.pop(line[-1].manifest.parent or "", None)) is not None:
+            line.append(parent)
+        return line[::-1]
+
     def problems(self) -> list[str]:
         """Every file that is not what was written, and every file that does not belong."""
         strangers = {path.name for path in self.path.iterdir()} - {MANIFEST, *self.manifest.files}

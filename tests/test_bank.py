@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prd_edge.bank import PrototypeBank, cosine_distance
+from prd_edge.bank import PrototypeBank
 from prd_edge.errors import InvalidInputError, StoreCorruptError
 
 D = 12
@@ -142,9 +142,3 @@ def test_unknown_and_taken_names_are_refused() -> None:
 def test_values_that_are_not_numbers_are_refused() -> None:
     with pytest.raises(StoreCorruptError, match="not numbers"):
         PrototypeBank.empty(D).add(np.full((1, D), np.nan, np.float32), ["a"])
-
-
-def test_cosine_distance() -> None:
-    assert cosine_distance(np.array([1.0, 0.0]), np.array([0.0, 2.0])) == 1.0
-    assert cosine_distance(np.array([1.0, 1.0]), np.array([3.0, 3.0])) == pytest.approx(0.0)
-    assert cosine_distance(np.zeros(2), np.ones(2)) == 0.0

@@ -6,7 +6,6 @@ import pytest
 from prd_edge.bank import PrototypeBank
 from prd_edge.calibration import (
     DEFAULT_TEMPERATURE,
-    calibration_error,
     fit_temperature,
 )
 from prd_edge.readout import Readout, Temperature, confidences
@@ -74,19 +73,3 @@ def test_one_class_has_no_margin() -> None:
     earlier = Temperature(0.3, 7)
     one_class = np.ones((4, 1), np.float32)
     assert fit_temperature(1.0, one_class, np.zeros(4, int), earlier) == earlier
-
-
-class TestCalibrationError:
-    def test_answers_as_often_right_as_they_say(self) -> None:
-        confidences = np.array([0.75] * 4 + [0.55] * 20, np.float32)
-        right = np.array([True] * 3 + [False] + [True] * 11 + [False] * 9)
-        assert calibration_error(confidences, right) == pytest.approx(0.0, abs=1e-6)
-
-    def test_the_gaps_are_weighted_by_the_images_in_a_bin(self) -> None:
-        confidences = np.array([1.0, 1.0, 0.5], np.float32)
-        right = np.array([True, False, True])  # gaps 0.5 for two images and −0.5 for one
-        assert calibration_error(confidences, right) == pytest.approx(0.5)
-
-    def test_errors_of_opposite_sign_do_not_cancel_across_bins(self) -> None:
-        confidences = np.array([0.9, 0.1], np.float32)
-        assert calibration_error(confidences, np.array([False, True])) == pytest.approx(0.9)

@@ -18,6 +18,7 @@ from prd_edge.demo_data import (
     DemoData,
     sample_images,
     write_demo_data,
+    write_session,
 )
 from prd_edge.demo_data.objects import OBJECTS
 from prd_edge.errors import InvalidInputError
@@ -44,6 +45,13 @@ def test_layout_has_one_folder_per_split_and_class(demo: DemoData) -> None:
     for folder, count in ((demo.session_1, 2), (demo.session_2, 2), (demo.test, 1)):
         assert all(len(jpegs(path)) == count for path in folder.iterdir())
     assert demo.images == len(jpegs(demo.test.parent)) == 2 * 14 + 13
+
+
+def test_a_part_of_a_session_is_drawn_alone(demo: DemoData, tmp_path: Path) -> None:
+    session = write_session(tmp_path, SESSION_1[1:3], 1)
+    assert class_names(session) == set(SESSION_1[1:3])
+    whole = jpegs(demo.session_1)
+    assert jpegs(session) == {f"{n}/{n}-000.jpg": whole[f"{n}/{n}-000.jpg"] for n in SESSION_1[1:3]}
 
 
 def test_session_2_brings_one_known_class_back_with_fresh_images(demo: DemoData) -> None:

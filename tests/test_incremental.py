@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from incremental import streams
-from incremental.confidence import auroc
 from incremental.data import Part
-from incremental.loop import average_accuracy, forgetting, run
+from incremental.loop import average_accuracy, run
 from incremental.methods import frozen
 from incremental.methods.base import Method
 from incremental.methods.frozen import ClassMeans, RandomProjections, StreamingLda
@@ -67,17 +66,9 @@ def test_each_superclass_has_five_classes_of_its_own() -> None:
     assert (len(lines), len(members), len(set(members))) == (20, 100, 100)
 
 
-def test_average_and_forgetting() -> None:
+def test_average() -> None:
     matrix = [[90.0], [70.0, 80.0], [80.0, 60.0, 50.0]]
     assert average_accuracy(matrix) == pytest.approx((90 + 75 + 190 / 3) / 3)
-    assert forgetting(matrix) == pytest.approx(((90 - 80) + (80 - 60)) / 2)
-    assert forgetting([[90.0]]) == 0.0
-
-
-def test_auroc_is_the_share_of_pairs_in_order() -> None:
-    known, unknown = [3.0, 1.0, 2.0, 2.0], [0.0, 2.0, 1.0]
-    pairs = [(k > u) + 0.5 * (k == u) for k in known for u in unknown]
-    assert auroc(known, unknown) == pytest.approx(np.mean(pairs))
 
 
 @pytest.mark.parametrize("make", [ClassMeans, StreamingLda, lambda: RandomProjections(0)])

@@ -284,6 +284,13 @@ def test_an_encoder_that_failed_to_load_is_tried_again(
     assert runtime.predict(red).label == "red"
 
 
+def test_evaluating_through_the_runtime(taught: Path, session: Path) -> None:
+    runtime = Runtime.open(taught)
+    found = runtime.evaluate(session)
+    assert (found.version, found.images, found.accuracy) == ("000003", 18, 1.0)
+    assert runtime.evaluate([(picture(COLOURS["red"], 5), "blue")]).accuracy == 0.0
+
+
 def test_nothing_to_evaluate(taught: Path) -> None:
     with pytest.raises(NoUsableDataError, match="no image to evaluate"):
         evaluate(load_predictor(Store(taught).live()), [])

@@ -8,7 +8,7 @@ import numpy as np
 
 from incremental.data import Part
 from incremental.streams import Stream
-from prd_edge.calibration import calibration_error
+from prd_edge.metrics import auroc, calibration_error
 from prd_edge.readout import Verdict
 
 
@@ -42,12 +42,3 @@ def confidence(method: Confident, stream: Stream) -> dict[str, float]:
 
 def _share(flags: np.ndarray) -> float:
     return float(flags.mean()) if len(flags) else 0.0
-
-
-def auroc(known: list[float], unknown: list[float]) -> float:
-    """The chance that a known one has the larger value; ties count half."""
-    values = np.array([*known, *unknown])
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    of_known = ranks[: len(known)].sum() - len(known) * (len(known) + 1) / 2
-    return float(of_known / (len(known) * len(unknown)))

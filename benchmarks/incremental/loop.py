@@ -81,12 +81,3 @@ def accuracy(method: Method, stream: Stream, session: Session, every: int) -> fl
 def average_accuracy(matrix: list[list[float]]) -> float:
     """Mean over the sessions of the accuracy on all that was taught until then."""
     return float(np.mean([np.mean(row) for row in matrix]))
-
-
-def forgetting(matrix: list[list[float]]) -> float:
-    """Mean over earlier sessions of how far the last accuracy is below the best before it."""
-    last = len(matrix) - 1
-    if not last:
-        return 0.0
-    drops = [max(matrix[i][j] for i in range(j, last)) - matrix[last][j] for j in range(last)]
-    return float(np.mean(drops))

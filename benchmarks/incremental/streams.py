@@ -70,7 +70,7 @@ non-insect_invertebrates: crab lobster snail spider worm
 people: baby boy girl man woman
 reptiles: crocodile dinosaur lizard snake turtle
 small_mammals: hamster mouse rabbit shrew squirrel
-trees: maple_tree oak_tree palm_tree pine_tree willow_tree
+trees: maple oak palm pine willow
 vehicles_1: bicycle bus motorcycle pickup_truck train
 vehicles_2: lawn_mower rocket streetcar tank tractor
 """

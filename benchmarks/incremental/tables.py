@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean, median, stdev
 
-from incremental.loop import Job, average_accuracy, forgetting
+from incremental.loop import Job, average_accuracy
 from incremental.streams import STREAMS
+from prd_edge.metrics import forgetting
 
 Run = dict[str, object]
 
@@ -81,7 +82,7 @@ def _row(runs: list[Run]) -> str:
     cells = [
         _spread([float(run["last_accuracy"]) for run in runs]),
         _spread([average_accuracy(m) for m in matrices]) if is_curve else "",
-        _spread([forgetting(m) for m in matrices]) if is_curve else "",
+        _spread([forgetting(m, range(len(m))) for m in matrices]) if is_curve else "",
         f"{seconds:.1f} s",
         f"{state:.0f} kB",
         f"{max(run['peak_memory_mb'] for run in runs):.0f} MB",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.options import (
+    evaluation_option,
     json_option,
     megabytes,
     print_json,
@@ -17,12 +18,23 @@ from prd_edge.cli.options import (
 @click.command()
 @store_option
 @json_option
-def info(store: Path, as_json: bool) -> None:
+@click.option("--card", is_flag=True, help="Print the model card, in Markdown.")
+@evaluation_option
+def info(store: Path, as_json: bool, card: bool, evaluation: Path | None) -> None:
     """Show what the store knows, what it is made of, and how large it is."""
     from prd_edge.store import Store
 
+    if card and as_json:
+        raise click.UsageError("give either --card or --json")
+    if evaluation and not card:
+        raise click.UsageError("--evaluation is for the model card; give --card too")
     opened = Store(store)
     live = opened.live()
+    if card:
+        from prd_edge.model_card import model_card
+
+        click.echo(model_card(live, evaluation), nl=False)
+        return
     manifest = live.manifest
     on_disk = opened.bytes_on_disk()
     document = {

@@ -26,12 +26,13 @@ COMMANDS = {
     "feedback": ("feedback", "Say of one picture what it is, or what it is not."),
     "classes": ("classes", "List, rename or remove classes."),
     "info": ("info", "Show what the store knows and how large it is."),
-    "history": ("versions", "Show the kept versions."),
+    "history": ("history", "Show the kept versions and what each session did."),
     "rollback": ("versions", "Make an older version live again."),
-    "diff": ("versions", "Show what changed between two versions."),
+    "diff": ("history", "Show what changed between two versions."),
     "verify": ("versions", "Check every byte of the store."),
     "gc": ("versions", "Remove old versions."),
     "doctor": ("doctor", "Check this installation and this device."),
+    "benchmark": ("benchmark", "Measure how fast this device is."),
     "demo-data": ("demo_data", "Write a small image set to try things with."),
 }
 
@@ -124,7 +125,7 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(f"{message}; see '{command} --help'", error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return _fail(
-            "interrupted; a session is learned whole or not at all, 'prd-edge history' shows which",
+            "interrupted; a change is made whole or not at all, 'prd-edge history' shows which",
             130,
         )
     except (SystemExit, BrokenPipeError):  # the reader of our output has gone, as `head` does

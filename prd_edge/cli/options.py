@@ -9,6 +9,25 @@ from pathlib import Path
 
 import click
 
+from prd_edge.figures import megabytes, percent, utc
+
+__all__ = [
+    "PathType",
+    "evaluation_option",
+    "json_option",
+    "json_text",
+    "megabytes",
+    "percent",
+    "print_json",
+    "print_pairs",
+    "print_table",
+    "printable",
+    "say",
+    "store_option",
+    "threads_option",
+    "utc",
+]
+
 
 class PathType(click.ParamType[Path]):
     """A path, and never the current folder by way of an unset variable."""
@@ -34,6 +53,12 @@ store_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="Processor threads to use [default: all]."
+)
+evaluation_option = click.option(
+    "--evaluation",
+    type=PathType(),
+    metavar="FILE",
+    help="What 'prd-edge evaluate --json' wrote, for the model card.",
 )
 
 
@@ -71,16 +96,3 @@ def print_pairs(lines: Sequence[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         click.echo(f"{name.ljust(width)}  {value}")
-
-
-def utc(created: str) -> str:
-    """A manifest's time as people read it."""
-    return created.removesuffix("+00:00").replace("T", " ")
-
-
-def percent(fraction: float | None) -> str:
-    return "–" if fraction is None else f"{100 * fraction:.1f} %"
-
-
-def megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB"

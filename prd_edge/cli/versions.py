@@ -4,63 +4,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import (
-    json_option,
-    percent,
-    print_json,
-    print_table,
-    say,
-    store_option,
-    utc,
-)
-
-
-@click.command()
-@store_option
-@json_option
-def history(store: Path, as_json: bool) -> None:
-    """Show the kept versions, oldest first; the live one is marked with *."""
-    from prd_edge.store import Store
-
-    opened = Store(store)
-    live = opened.live().name
-    manifests = [version.manifest for version in opened.readable_versions()]
-    if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "live": live,
-                "versions": [
-                    {
-                        "version": m.version,
-                        "parent": m.parent,
-                        "created": m.created,
-                        "action": m.action,
-                        "classes": dict(m.classes),
-                        "metrics": dict(m.metrics),
-                        "bytes": m.size(),
-                    }
-                    for m in manifests
-                ],
-            }
-        )
-        return
-    print_table(
-        ("", "version", "parent", "created (UTC)", "action", "classes", "images", "hold-out"),
-        [
-            (
-                "*" if m.version == live else "",
-                m.version,
-                m.parent or "–",
-                utc(m.created),
-                m.action,
-                len(m.classes),
-                sum(m.classes.values()),
-                percent(m.metrics.get("holdout_accuracy")),
-            )
-            for m in manifests
-        ],
-    )
+from prd_edge.cli.options import json_option, print_json, say, store_option
 
 
 @click.command()
@@ -75,33 +19,6 @@ def rollback(version: str | None, store: Path) -> None:
 
     manifest = Runtime.open(store).rollback(version)
     click.echo(f"version {manifest.version} is live: {len(manifest.classes)} classes")
-
-
-@click.command()
-@click.argument("a")
-@click.argument("b")
-@store_option
-@json_option
-def diff(a: str, b: str, store: Path, as_json: bool) -> None:
-    """Show what changed from version A to version B."""
-    from prd_edge.difference import difference
-    from prd_edge.store import Store
-
-    opened = Store(store)
-    changes = difference(opened.version(a), opened.version(b))
-    if as_json:
-        print_json({"schema": 1, **changes})
-        return
-    if not any(changes[kind] for kind in ("added", "removed", "updated", "files")):
-        click.echo("no difference")
-    for label, images in changes["added"].items():
-        click.echo(f"+ {label} ({images} images)")
-    for label, images in changes["removed"].items():
-        click.echo(f"- {label} ({images} images)")
-    for label, change in changes["updated"].items():
-        click.echo(f"~ {label} ({change['images']:+d} images, drift {change['drift']:.4f})")
-    if changes["files"]:
-        click.echo(f"files that differ: {', '.join(changes['files'])}")
 
 
 @click.command()

@@ -6,7 +6,7 @@ photographed by the modules beside this one, with numpy and Pillow alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -67,20 +67,22 @@ def write_demo_data(
             raise InvalidInputError(f"{option} is {value}; it must be {least} or more.")
     _require_empty(target)
     plans = [
-        _Plan(split, name, index, conditions)
-        for split, names, count, conditions in (
-            ("session-1", SESSION_1, train_per_class, TRAINING),
-            ("session-2", SESSION_2, train_per_class, TRAINING),
-            ("test", CLASSES, test_per_class, HELD_OUT),
-        )
-        for name in names
-        for index in range(count)
+        *_plans("session-1", SESSION_1, train_per_class, TRAINING),
+        *_plans("session-2", SESSION_2, train_per_class, TRAINING),
+        *_plans("test", CLASSES, test_per_class, HELD_OUT),
     ]
     for done, plan in enumerate(plans, start=1):
         _write(target, plan, seed)
         if on_progress is not None:
             on_progress(done, len(plans))
     return DemoData(target / "session-1", target / "session-2", target / "test", len(plans))
+
+
+def write_session(target: Path, names: Sequence[str], per_class: int) -> Path:
+    """Draw some classes of the first session alone; returns the session's folder."""
+    for plan in _plans("session-1", names, per_class, TRAINING):
+        _write(target, plan, seed=0)
+    return target / "session-1"
 
 
 def sample_images(count: int, seed: int = 0) -> list[NDArray[np.uint8]]:
@@ -91,6 +93,10 @@ def sample_images(count: int, seed: int = 0) -> list[NDArray[np.uint8]]:
         rng = _stream(seed, "sample", name, index)
         images.append(np.array(photograph(name, size, HELD_OUT, rng)))
     return images
+
+
+def _plans(split: str, names: Sequence[str], per_class: int, conditions: Conditions) -> list[_Plan]:
+    return [_Plan(split, name, index, conditions) for name in names for index in range(per_class)]
 
 
 def _write(target: Path, plan: _Plan, seed: int) -> None:

@@ -71,7 +71,7 @@ class TestWhatItTakes:
         assert labels(outcome) == ["blue", "green", "red"]
 
     def test_a_recursive_pattern(self, command: Command, untouched: Path, pictures: Path) -> None:
-        pattern = pictures.parent / "**" / "gr*.png"
+        pattern = pictures / "**" / "gr*.png"
         outcome = command("predict", pattern, "--store", untouched, "--jsonl")
         assert set(labels(outcome)) == {"green"}
 

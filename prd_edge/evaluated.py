@@ -1,0 +1,78 @@
+"""What `prd-edge evaluate --json` has written, read back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from prd_edge.errors import InvalidInputError
+
+_MAKE_ONE = "prd-edge evaluate FOLDER --json > evaluation.json"
+
+
+class Evaluated(NamedTuple):
+    images: int  # of classes that were taught
+    accuracy: float
+    balanced_accuracy: float | None
+    unknown: int | None  # images that were called so
+
+    @classmethod
+    def read(cls, path: Path, version: str) -> Evaluated:
+        """Of that version, or refused."""
+        try:
+            of, evaluated = _parts(json.loads(_text(path)))
+        except (ValueError, RecursionError) as error:
+            raise InvalidInputError(
+                f"{path} is not an evaluation ({error}); make one: {_MAKE_ONE}"
+            ) from error
+        if of != version:
+            raise InvalidInputError(
+                f"{path} is an evaluation of version {of!a}, not of {version}; make one of that: "
+                f"prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
+            )
+        return evaluated
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise InvalidInputError(f"{path} is not a file; make one: {_MAKE_ONE}")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {path}: {error.strerror}; make one: {_MAKE_ONE}"
+        ) from error
+
+
+def _parts(document: Any) -> tuple[str, Evaluated]:
+    """Only what is needed is looked at: the document may say more."""
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")
+    version, images = document.get("version"), document.get("images")
+    if not isinstance(version, str):
+        raise ValueError("it names no version")
+    if type(images) is not int or images < 1:
+        raise ValueError(f"its number of images is {images!a}")
+    accuracy, balanced = (_share(document, key) for key in ("accuracy", "balanced_accuracy"))
+    if accuracy is None:
+        raise ValueError("it has no accuracy")
+    unknown = document.get("unknown")
+    counted = unknown if type(unknown) is int and 0 <= unknown <= images else None
+    return version, Evaluated(images - _strangers(document), accuracy, balanced, counted)
+
+
+def _strangers(document: dict[str, Any]) -> int:
+    """Images of classes that were never taught: accuracy is not of them."""
+    own = document.get("never_taught")
+    count = own.get("images") if isinstance(own, dict) else None
+    return count if type(count) is int and 0 <= count < document["images"] else 0
+
+
+def _share(document: dict[str, Any], key: str) -> float | None:
+    value = document.get(key)
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError(f"its {key} is {value!a}")
+    return float(value)
