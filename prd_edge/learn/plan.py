@@ -25,7 +25,7 @@ from prd_edge.memory import memory_mb, release_memory
 from prd_edge.progress import Estimate
 from prd_edge.training import TrainingSettings
 
-DEFAULT_MEMORY_MB = 1400.0
+_DEFAULT_ROOM_MB = 750.0  # beside what the process has taken up already: an app may be large
 _SHARE_OF_FREE_MEMORY = 0.6
 _MB = 2.0**20
 _TRIAL_SAMPLES = 4
@@ -67,8 +67,9 @@ def make_plan(
     read_seconds: float,
 ) -> Plan:
     """`looks` are those at each image; `cached_bytes` and `read_seconds` are of one view of one."""
-    budget = (settings.max_memory_mb or _default_memory_mb()) * _MB
-    base = _base_mb() * _MB
+    base_mb = _base_mb()
+    base = base_mb * _MB
+    budget = (settings.max_memory_mb or base_mb + _default_room_mb()) * _MB
     room = budget - base
     cache = min(images * (looks + FEWEST_VIEWS) * cached_bytes, room / 2)  # what it should have
     while (
@@ -162,10 +163,10 @@ def _base_mb() -> float:
     return max(_BASE_MB, ceil(memory_mb() / _ROUGHLY_MB) * _ROUGHLY_MB)
 
 
-def _default_memory_mb() -> float:
+def _default_room_mb() -> float:
     try:
         available = int(Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0])
     except (OSError, IndexError, ValueError):
-        return DEFAULT_MEMORY_MB
-    free = _base_mb() + _SHARE_OF_FREE_MEMORY * available / 1024
-    return min(DEFAULT_MEMORY_MB, floor(free / _ROUGHLY_MB) * _ROUGHLY_MB)
+        return _DEFAULT_ROOM_MB
+    free = _SHARE_OF_FREE_MEMORY * available / 1024
+    return min(_DEFAULT_ROOM_MB, floor(free / _ROUGHLY_MB) * _ROUGHLY_MB)

@@ -19,7 +19,7 @@ from prd_edge import Progress, Runtime, StoreConfig, files
 from prd_edge.difference import difference
 from prd_edge.encoders.efficientnet_lite0 import EMBEDDING_PARTS
 from prd_edge.errors import Cancelled, GuardRefusedError, InvalidInputError, StoreError
-from prd_edge.learn import adapt, checkpointing, reading
+from prd_edge.learn import adapt, checkpointing, plan, reading
 from prd_edge.learn.plan import Plan
 from prd_edge.learn.recipes import RECIPES
 from prd_edge.model import ENCODER, SNAPSHOT, load_knowledge
@@ -363,6 +363,15 @@ class TestBudgets:
         with pytest.raises(InvalidInputError, match="100 MB of memory are too little to train"):
             runtime.learn_session(pairs("blue", "green"), max_memory=100, **QUICK)
         assert not runtime.store.path.exists()
+
+    def test_an_app_that_is_large_itself_trains_as_well(
+        self, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(plan, "memory_mb", lambda: 5000.0)
+        report = runtime.learn_session(pairs("blue", "green"), **QUICK)
+        assert report.mode == "prd"
+        with pytest.raises(InvalidInputError, match="2000 MB of memory are too little to train"):
+            runtime.learn_session(pairs("red", "white"), max_memory=2000, **QUICK)
 
     @pytest.fixture
     def little_room(self, monkeypatch: pytest.MonkeyPatch) -> None:
