@@ -15,14 +15,14 @@ plot a stream, and the runs as JSON. The data sets are found in PRD_EDGE_DATA.
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import signal
 import sys
 from pathlib import Path
 
 from incremental.data import prepare
-from incremental.loop import Job, finish
+from incremental.jobs import RivalJob
+from incremental.loop import finish_all
 from incremental.methods import ABLATION, METHODS, RIVALS
 from incremental.streams import STREAMS
 from incremental.tables import accuracy_table, confidence_table, plot, table
@@ -46,15 +46,15 @@ def main() -> None:
     if not options.tables:
         for data in dict.fromkeys(STREAMS[stream].data for stream in streams):
             prepare(data, options.work)
-        jobs = [
-            Job(stream, method, seed, options.work)
-            for seed in options.seeds
-            for stream in streams
-            for method in methods
-        ]
-        with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=1) as pool:
-            for job in pool.imap_unordered(finish, jobs):
-                print(f"{job.stream}, {job.method}, seed {job.seed}", file=sys.stderr, flush=True)
+        finish_all(
+            [
+                RivalJob(stream, method, seed, options.work)
+                for seed in options.seeds
+                for stream in streams
+                for method in methods
+            ],
+            options.workers,
+        )
     if options.ablation:
         rows = {title: method for title, method in ABLATION.items() if method in methods}
         text = accuracy_table(streams, rows, options.seeds, options.work)

@@ -86,9 +86,10 @@ def test_prd_edge_tells_how_sure_it_is_and_tables_are_made(
     made_up_data: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
-    from incremental.loop import Job, finish
+    from incremental.jobs import RivalJob
+    from incremental.loop import finish
 
-    jobs = [Job("half", "prd-edge, imprinted", seed, tmp_path) for seed in (0, 1)]
+    jobs = [RivalJob("half", "prd-edge, imprinted", seed, tmp_path) for seed in (0, 1)]
     for job in jobs:
         finish(job)
     written = jobs[0].file.stat().st_mtime_ns

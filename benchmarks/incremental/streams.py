@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from incremental.data import DATA_SETS, Part, load
+from incremental.data import DATA_SETS, load
 
 
 class Session(NamedTuple):
@@ -18,13 +18,21 @@ class Session(NamedTuple):
     test_labels: np.ndarray
 
 
+class Labelled(Protocol):
+    """Pictures, by row, in whatever form a method takes them."""
+
+    @property
+    def labels(self) -> np.ndarray: ...
+
+
 class Stream(NamedTuple):
     name: str
-    train: Part
-    test: Part
+    train: Any  # Labelled
+    test: Any
     sessions: list[Session]
     strangers: np.ndarray  # rows of the test pictures of classes that are never taught
-    size: int  # of the encoder's input
+    size: int  # of the network's input
+    is_domains: bool = False  # the same classes come again in another guise
 
 
 class StreamKind(NamedTuple):
@@ -34,6 +42,7 @@ class StreamKind(NamedTuple):
     per_class: int | None = None  # pictures of each class to learn from; None: all
     by_superclass: bool = False
     taught: float = 1.0  # share of the classes; the others stay unknown
+    first: int | None = None  # classes of the first session, where it is larger than the others
 
 
 STREAMS = {
@@ -77,16 +86,23 @@ vehicles_2: lawn_mower rocket streetcar tank tractor
 
 
 def open_stream(name: str, seed: int, work: Path) -> Stream:
-    """The seed decides the order of the classes and which pictures are taken."""
+    """A stream of frozen features. The seed decides the order of the classes and which pictures
+    are taken."""
     kind = STREAMS[name]
     train, test = load(kind.data, "train", work), load(kind.data, "test", work)
+    return stream_of(name, kind, train, test, DATA_SETS[kind.data].size, seed)
+
+
+def stream_of(
+    name: str, kind: StreamKind, train: Labelled, test: Labelled, size: int, seed: int
+) -> Stream:
     random = np.random.default_rng(seed)
     if kind.by_superclass:
         parts = _one_of_each_superclass(random, kind.sessions)
     else:
         classes = random.permutation(np.unique(train.labels))
         classes = classes[: int(kind.taught * len(classes))]
-        parts = [{str(c): str(c) for c in own} for own in np.array_split(classes, kind.sessions)]
+        parts = [{str(c): str(c) for c in own} for own in _split(classes, kind)]
     sessions = []
     for names in parts:
         rows = np.concatenate(
@@ -107,7 +123,13 @@ def open_stream(name: str, seed: int, work: Path) -> Stream:
         )
     asked = np.concatenate([session.test_rows for session in sessions])
     strangers = np.setdiff1d(np.arange(len(test.labels)), asked)
-    return Stream(name, train, test, sessions, strangers, DATA_SETS[kind.data].size)
+    return Stream(name, train, test, sessions, strangers, size, kind.by_superclass)
+
+
+def _split(classes: np.ndarray, kind: StreamKind) -> list[np.ndarray]:
+    if kind.first is None:
+        return np.array_split(classes, kind.sessions)
+    return [classes[: kind.first], *np.array_split(classes[kind.first :], kind.sessions - 1)]
 
 
 def _one_of_each_superclass(random: np.random.Generator, sessions: int) -> list[dict[str, str]]:

@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean, median, stdev
+from typing import Any
 
-from incremental.loop import Job, average_accuracy
+from incremental.jobs import RivalJob
+from incremental.loop import average_accuracy
 from incremental.streams import STREAMS
 from prd_edge.metrics import forgetting
 
-Run = dict[str, object]
+Run = dict[str, Any]
 
 
 def finished(stream: str, method: str, seeds: Iterable[int], work: Path) -> list[Run]:
-    files = [Job(stream, method, seed, work).file for seed in seeds]
+    files = [RivalJob(stream, method, seed, work).file for seed in seeds]
     return [json.loads(file.read_text()) for file in files if file.exists()]
 
 
@@ -44,7 +46,7 @@ def accuracy_table(
         cells = []
         for stream in streams:
             runs = finished(stream, method, seeds, work)
-            cells.append(_spread([float(run["last_accuracy"]) for run in runs]) if runs else "")
+            cells.append(spread([float(run["last_accuracy"]) for run in runs]) if runs else "")
         lines.append(f"| {title} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -80,9 +82,9 @@ def _row(runs: list[Run]) -> str:
     seconds = median(s for run in runs for s in run["seconds"])
     state = mean(run["state_bytes"] / run["classes"] for run in runs) / 1000
     cells = [
-        _spread([float(run["last_accuracy"]) for run in runs]),
-        _spread([average_accuracy(m) for m in matrices]) if is_curve else "",
-        _spread([forgetting(m, range(len(m))) for m in matrices]) if is_curve else "",
+        spread([float(run["last_accuracy"]) for run in runs]),
+        spread([average_accuracy(m) for m in matrices]) if is_curve else "",
+        spread([forgetting(m, range(len(m))) for m in matrices]) if is_curve else "",
         f"{seconds:.1f} s",
         f"{state:.0f} kB",
         f"{max(run['peak_memory_mb'] for run in runs):.0f} MB",
@@ -90,7 +92,7 @@ def _row(runs: list[Run]) -> str:
     return " | ".join(cells)
 
 
-def _spread(values: list[float]) -> str:
+def spread(values: list[float]) -> str:
     if len(values) < 2:
         return f"{values[0]:.1f}"
     return f"{mean(values):.1f} ± {stdev(values) / len(values) ** 0.5:.1f}"

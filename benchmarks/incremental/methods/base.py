@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from incremental.data import Part
 from incremental.streams import Session, Stream
 
 
@@ -18,12 +17,23 @@ class Method(Protocol):
 
     def learn(self, stream: Stream, session: Session) -> None: ...
 
-    def scores(self, part: Part, rows: np.ndarray) -> np.ndarray:
+    def scores(self, part: Any, rows: np.ndarray) -> np.ndarray:
         """(N,) rows of pictures to (N, C)."""
         ...
 
     def state_bytes(self) -> int:
         """Kept between sessions because of what was learned, the network's own weights aside."""
+        ...
+
+
+@runtime_checkable
+class Embeds(Protocol):
+    """A method of which one can ask what its features are worth, whatever is made of them."""
+
+    network: Any
+
+    def features(self, part: Any, rows: np.ndarray) -> np.ndarray:
+        """(N,) to (N, D)."""
         ...
 
 

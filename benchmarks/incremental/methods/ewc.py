@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from incremental.ground import Ground, one_view_batches
 from incremental.methods.fine_tuning import FineTuning
-from incremental.methods.trained import CachedSession, images_of
-from prd_edge.learn.learner import Views
+from incremental.streams import Session, Stream
+from prd_edge.learn.learner import SessionData, Views
 
-_STRENGTH = 5000.0
 _FISHER_BATCHES = 10
 
 
@@ -18,25 +18,27 @@ class Ewc(FineTuning):
     """L = CE + λ/2 Σ_i F_i (θ_i − θ*_i)², F the squared gradients of the log-likelihood, summed
     over the sessions."""
 
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed)
-        self.fisher = [torch.zeros_like(p) for p in self.tail.parameters()]
-        self.anchors = [p.detach().clone() for p in self.tail.parameters()]
+    def __init__(self, seed: int, ground: Ground, strength: float = 5000.0) -> None:
+        super().__init__(seed, ground)
+        self.strength = strength  # λ
+        self.fisher = [torch.zeros_like(p) for p in self.network.parameters()]
+        self.anchors = [p.detach().clone() for p in self.network.parameters()]
 
     def loss(self, views: Views, known: int) -> Tensor:
         loss = super().loss(views, known)
         if known:
             for p, fisher, anchor in zip(
-                self.tail.parameters(), self.fisher, self.anchors, strict=True
+                self.network.parameters(), self.fisher, self.anchors, strict=True
             ):
-                loss = loss + 0.5 * _STRENGTH * (fisher * (p - anchor).square()).sum()
+                loss = loss + 0.5 * self.strength * (fisher * (p - anchor).square()).sum()
         return loss
 
-    def end(self, data: CachedSession) -> None:
-        parameters = list(self.tail.parameters())
-        for number, views in enumerate(data.batches(images_of(0), self.generator)):
-            if number == _FISHER_BATCHES:
-                break
+    def end(self, stream: Stream, session: Session, data: SessionData) -> None:
+        parameters = list(self.network.parameters())
+        recipe = self.ground.recipe(len(data), 0)
+        images = self.ground.images(len(data), 0)
+        batches = one_view_batches(data, images, recipe.batch_size, self.generator)
+        for views, _ in zip(batches, range(_FISHER_BATCHES), strict=False):
             loss = F.cross_entropy(self.logits(views.inputs), views.classes)
             gradients = torch.autograd.grad(loss, parameters)
             for fisher, gradient in zip(self.fisher, gradients, strict=True):

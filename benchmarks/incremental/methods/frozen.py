@@ -6,6 +6,7 @@ All see the encoder's own output, the mean over one look, 1280 numbers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -52,15 +53,19 @@ class StreamingLda:
     ε by the number of images, as prd-edge has it: their 10⁻⁴ does worse with so few.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = HEAD) -> None:
         self.labels: list[str] = []
+        self.width = width
         self.counts = np.zeros(0)
-        self.sums = np.zeros((0, HEAD))
-        self.moment = np.zeros((HEAD, HEAD))
+        self.sums = np.zeros((0, width))
+        self.moment = np.zeros((width, width))
+
+    def features(self, part: Any, rows: np.ndarray) -> np.ndarray:
+        return of_head(part, rows)
 
     def learn(self, stream: Stream, session: Session) -> None:
         rows = rows_of(session.labels, self.labels)
-        x = of_head(stream.train, session.rows)
+        x = self.features(stream.train, session.rows)
         self.counts = _grown(self.counts, len(self.labels))
         self.sums = _grown(self.sums, len(self.labels))
         np.add.at(self.counts, rows, 1)
@@ -70,10 +75,11 @@ class StreamingLda:
     def scores(self, part: Part, rows: np.ndarray) -> np.ndarray:
         means = self.sums / self.counts[:, None]
         within = (self.moment - (self.sums.T / self.counts) @ self.sums) / self.counts.sum()
-        within /= np.trace(within) / HEAD
-        epsilon = HEAD / (HEAD + 5 * self.counts.sum())
-        weights = np.linalg.solve((1 - epsilon) * within + epsilon * np.eye(HEAD), means.T)
-        return of_head(part, rows) @ weights - 0.5 * (means * weights.T).sum(axis=1)
+        within /= np.trace(within) / self.width
+        epsilon = self.width / (self.width + 5 * self.counts.sum())
+        shrunk = (1 - epsilon) * within + epsilon * np.eye(self.width)
+        weights = np.linalg.solve(shrunk, means.T)
+        return self.features(part, rows) @ weights - 0.5 * (means * weights.T).sum(axis=1)
 
     def state_bytes(self) -> int:
         return 4 * (self.sums.size + self.moment.size)

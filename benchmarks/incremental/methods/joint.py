@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from incremental.data import Part
+from incremental.ground import one_view_batches
 from incremental.methods.base import rows_of
 from incremental.methods.trained import HEAD, WIDTH, CachedSession, fresh_tail, outputs
 from incremental.streams import Session, Stream
@@ -40,7 +41,7 @@ class Joint:
             [*self.tail.parameters(), weights], lr=EDGE.learning_rate, momentum=EDGE.momentum
         )
         self.tail.train()
-        for views in data.batches(_IMAGES, generator):
+        for views in one_view_batches(data, _IMAGES, EDGE.batch_size, generator):
             features = self.tail(views.inputs)[:, -HEAD:]
             logits = F.normalize(features) @ F.normalize(weights).T / EDGE.temperature
             optimiser.zero_grad(set_to_none=True)

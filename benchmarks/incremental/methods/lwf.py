@@ -9,9 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from incremental.methods.fine_tuning import FineTuning
-from incremental.methods.trained import HEAD, CachedSession
-from prd_edge.learn.learner import Views
-from prd_edge.learn.recipes import EDGE
+from prd_edge.learn.learner import SessionData, Views
+from prd_edge.learn.recipes import PAPER
 
 _SOFTNESS = 2.0
 
@@ -22,8 +21,8 @@ class Lwf(FineTuning):
     New classes do not compete with old ones, whose weights would only be pushed away.
     """
 
-    def begin(self, data: CachedSession, known: int) -> None:
-        self.snapshot = deepcopy(self.tail).requires_grad_(False)
+    def begin(self, data: SessionData, known: int) -> None:
+        self.snapshot = deepcopy(self.network).requires_grad_(False)
         self.old_weights = self.weights.detach()[:known].clone()
 
     def loss(self, views: Views, known: int) -> Tensor:
@@ -36,8 +35,8 @@ class Lwf(FineTuning):
         if not known:
             return loss
         with torch.no_grad():
-            said = self.snapshot(views.inputs)[:, -HEAD:]
-            old = F.normalize(said) @ F.normalize(self.old_weights).T / EDGE.temperature
+            said = self.snapshot(views.inputs)[:, -self.ground.width :]
+            old = F.normalize(said) @ F.normalize(self.old_weights).T / PAPER.temperature
         log_p = (logits[:, :known] / _SOFTNESS).log_softmax(dim=1)
         return loss + _SOFTNESS**2 * F.kl_div(
             log_p, (old / _SOFTNESS).softmax(dim=1), reduction="batchmean"

@@ -1,8 +1,8 @@
-"""What methods share that train the last stages of the encoder by gradient."""
+"""The last stages of the encoder, trained on features of the frozen ones, which are on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -11,8 +11,8 @@ from torch import Generator, Tensor
 from incremental.data import START, Part
 from prd_edge.encoders.wheel_weights import read_wheel_weights
 from prd_edge.learn.encoders import Tail, load_module
-from prd_edge.learn.learner import Views, batches_an_epoch
-from prd_edge.learn.recipes import EDGE
+from prd_edge.learn.learner import Views
+from prd_edge.learn.recipes import EDGE, PAPER, Recipe
 from prd_edge.learn.session_views import as_input, two_of
 
 HEAD = 1280
@@ -29,14 +29,34 @@ def fresh_tail() -> Tail:
     return tail.eval()
 
 
-def images_of(known: int) -> int:
-    """From how many a rival learns in a session, each counted as often as it is seen: in the first
-    as many as prd-edge; later fewer, since more only makes them forget more."""
-    return 2400 if known == 0 else 900
+class TailGround:
+    width = HEAD
+    contrasted = WIDTH
 
+    def network(self, seed: int) -> Tail:
+        return fresh_tail()
 
-def epochs_of(pictures: int, images: int) -> int:
-    return max(1, round(images / pictures))
+    def session(
+        self,
+        part: Part,
+        rows: np.ndarray,
+        classes: np.ndarray,
+        snapshot: Tail | None = None,
+    ) -> CachedSession:
+        """The snapshot is asked in every step instead."""
+        return CachedSession(part, rows, classes)
+
+    def features(self, network: Tail, part: Part, rows: np.ndarray) -> Tensor:
+        return torch.from_numpy(outputs(network, part, rows))
+
+    def recipe(self, pictures: int, known: int) -> Recipe:
+        epochs = max(1, round(self.images(pictures, known) / pictures))
+        return replace(PAPER, epochs=epochs, batch_size=EDGE.batch_size)
+
+    def images(self, pictures: int, known: int) -> int:
+        """In the first session as many as prd-edge; later fewer, since more only makes rivals
+        forget more."""
+        return 2400 if known == 0 else 900
 
 
 class CachedSession:
@@ -62,14 +82,6 @@ class CachedSession:
     def plain(self, samples: Tensor) -> Tensor:
         looks = torch.from_numpy(self._looks[self._rows[samples.numpy()]])
         return as_input(looks.flatten(0, 1))
-
-    def batches(self, images: int, generator: Generator) -> Iterator[Views]:
-        """One view of each picture, in batches, until so many have been seen."""
-        for _ in range(epochs_of(len(self), images)):
-            order = torch.randperm(len(self), generator=generator)[:images]
-            for samples in order.tensor_split(batches_an_epoch(len(order), EDGE.batch_size)):
-                inputs, classes, _ = self.views(samples, generator)
-                yield Views(inputs[: len(samples)], classes[: len(samples)])
 
 
 @torch.inference_mode()

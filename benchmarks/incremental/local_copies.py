@@ -1,0 +1,198 @@
+"""Data sets of the paper, read from a copy that the user has. None is downloaded but CIFAR-100,
+by torchvision, where it is asked to.
+
+    cifar100          train/ and test/ with one strip of pictures a class, or torchvision's folder
+    mini-imagenet     a folder a class, or images/ with train.csv, val.csv and test.csv
+    imagenet32        train_data_batch_1.npz …, val_data.npz
+    imagenet-subset   train/ and val/ with a folder a class
+    clad-c            SODA10M's labelled half: annotations/instance_*.json beside the pictures
+    folder            train/ and test/ (or val/), or a folder a class
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+from incremental.pixels import Pictures
+
+Halves = tuple[Pictures, Pictures]  # to learn from, and to be asked about
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
+_TEST_SHARE = 1 / 6  # of each class, where a copy is not divided: 100 of MiniImageNet's 600
+
+
+class LocalCopy(NamedTuple):
+    read: Callable[[Path, int], Halves]
+    pixels: int  # of the squares that pictures are scaled to
+    folder: str  # below the folder of all data sets
+
+
+def cifar100(root: Path, pixels: int) -> Halves:
+    if not (root / "train").is_dir():
+        return _cifar_of_torchvision(root)
+    return _strips(root / "train"), _strips(root / "test")
+
+
+def _strips(root: Path) -> Pictures:
+    """One lossless picture a class, its images one below the other; `KK_name.webp`."""
+    strips = sorted(root.glob("*.webp"))
+    images = [np.asarray(Image.open(s).convert("RGB")).reshape(-1, 32, 32, 3) for s in strips]
+    labels = np.repeat([strip.stem[3:] for strip in strips], [len(own) for own in images])
+    return Pictures(labels, np.concatenate(images))
+
+
+def _cifar_of_torchvision(root: Path) -> Halves:
+    from prd_edge.learn.torchvision_import import import_torchvision
+
+    data_set = import_torchvision().datasets.CIFAR100
+    halves = []
+    for is_train in (True, False):
+        half = data_set(root, train=is_train, download=not (root / data_set.base_folder).exists())
+        halves.append(Pictures(np.array(half.classes)[half.targets], half.data))
+    return halves[0], halves[1]
+
+
+def folder(root: Path, pixels: int) -> Halves:
+    for test in ("test", "val"):
+        if (root / "train").is_dir() and (root / test).is_dir():
+            return _read(_in_folders(root / "train"), pixels), _read(
+                _in_folders(root / test), pixels
+            )
+    return _divided(_in_folders(root), pixels)
+
+
+def mini_imagenet(root: Path, pixels: int) -> Halves:
+    tables = [root / f"{part}.csv" for part in ("train", "val", "test")]
+    if not tables[0].exists():
+        return folder(root, pixels)
+    pairs = []
+    for table in tables:  # each has classes of its own; the paper's tasks are made of all
+        with table.open(newline="") as lines:
+            pairs += [
+                (root / "images" / line["filename"], line["label"])
+                for line in csv.DictReader(lines)
+            ]
+    return _divided(pairs, pixels)
+
+
+def imagenet32(root: Path, pixels: int) -> Halves:
+    batches = sorted(root.glob("train_data_batch_*.npz"))
+    return _arrays(batches), _arrays([root / "val_data.npz"])
+
+
+def _arrays(files: Iterable[Path]) -> Pictures:
+    """`data` (N, 3 · S · S), colours one after another, and `labels` from 1 on."""
+    squares, labels = [], []
+    for file in files:
+        with np.load(file) as content:
+            data = content["data"]
+            side = round((data.shape[1] / 3) ** 0.5)
+            squares.append(data.reshape(-1, 3, side, side).transpose(0, 2, 3, 1))
+            labels.append(np.char.zfill(np.asarray(content["labels"]).astype(str), 4))
+    return Pictures(np.concatenate(labels), np.concatenate(squares))
+
+
+def clad_c(root: Path, pixels: int) -> Halves:
+    """Objects cut out of street scenes, a domain for each day and each night, one after another.
+
+    Train and val are learned from, as in CLAD-C; objects smaller than 32 × 32 are left out.
+    """
+    train = [*_objects(root, "train"), *_objects(root, "val")]
+    train.sort(key=lambda found: found.time)
+    test = _objects(root, "test")
+    by_period = [list(own) for _, own in groupby(train, key=lambda found: found.is_night)]
+    domains = np.repeat(np.arange(len(by_period)), [len(own) for own in by_period])
+    return _cut_out(train, pixels)._replace(domains=domains), _cut_out(test, pixels)
+
+
+class _Object(NamedTuple):
+    time: str
+    is_night: bool
+    file: Path
+    box: tuple[float, float, float, float]  # left, top, width, height
+    label: str
+
+
+def _objects(root: Path, part: str) -> list[_Object]:
+    content = json.loads((root / "annotations" / f"instance_{part}.json").read_text())
+    names = {category["id"]: category["name"] for category in content["categories"]}
+    images = {image["id"]: image for image in content["images"]}
+    found = []
+    for annotation in content["annotations"]:
+        image = images[annotation["image_id"]]
+        box = tuple(annotation["bbox"])
+        if box[2] * box[3] < 32 * 32:
+            continue
+        is_night = str(image.get("period", "")).lower().startswith("night")
+        file = root / part / image["file_name"]
+        time = str(image.get("time") or image["file_name"])
+        found.append(_Object(time, is_night, file, box, names[annotation["category_id"]]))
+    return found
+
+
+def _cut_out(objects: list[_Object], pixels: int) -> Pictures:
+    squares = np.zeros((len(objects), pixels, pixels, 3), np.uint8)
+    order = sorted(range(len(objects)), key=lambda row: objects[row].file)
+    for file, rows in groupby(order, key=lambda row: objects[row].file):
+        with Image.open(file) as image:
+            whole = image.convert("RGB")
+        for row in rows:
+            left, top, width, height = objects[row].box
+            box = (left, top, left + width, top + height)
+            squares[row] = np.asarray(whole.resize((pixels, pixels), Image.Resampling.BOX, box))
+    return Pictures(np.array([found.label for found in objects]), squares)
+
+
+def _in_folders(root: Path) -> list[tuple[Path, str]]:
+    files = sorted(path for path in root.glob("*/*") if path.suffix.lower() in _SUFFIXES)
+    if not files:
+        raise SystemExit(f"no pictures in {root}: one folder a class is expected there")
+    return [(file, file.parent.name) for file in files]
+
+
+def _divided(pairs: list[tuple[Path, str]], pixels: int) -> Halves:
+    """A fixed share of each class is to be asked about."""
+    random = np.random.default_rng(0)
+    labels = np.array([label for _, label in pairs])
+    is_test = np.zeros(len(pairs), bool)
+    for label in np.unique(labels):
+        rows = random.permutation(np.flatnonzero(labels == label))
+        is_test[rows[: max(1, round(_TEST_SHARE * len(rows)))]] = True
+    train, test = (
+        [pair for pair, own in zip(pairs, is_test, strict=True) if own == half]
+        for half in (False, True)
+    )
+    return _read(train, pixels), _read(test, pixels)
+
+
+def _read(pairs: list[tuple[Path, str]], pixels: int) -> Pictures:
+    squares = np.stack(list(_squares((file for file, _ in pairs), pixels)))
+    return Pictures(np.array([label for _, label in pairs]), squares)
+
+
+def _squares(files: Iterable[Path], pixels: int) -> Iterator[np.ndarray]:
+    """The central square of each, scaled."""
+    for file in files:
+        with Image.open(file) as image:
+            rgb = image.convert("RGB")
+        side = min(rgb.size)
+        left, top = (rgb.width - side) / 2, (rgb.height - side) / 2
+        box = (left, top, left + side, top + side)
+        yield np.asarray(rgb.resize((pixels, pixels), Image.Resampling.BICUBIC, box))
+
+
+LOCAL_COPIES = {
+    "cifar100": LocalCopy(cifar100, 32, "cifar100"),
+    "mini-imagenet": LocalCopy(mini_imagenet, 84, "mini-imagenet"),
+    "imagenet32": LocalCopy(imagenet32, 32, "imagenet32"),
+    "imagenet-subset": LocalCopy(folder, 64, "imagenet-subset"),
+    "clad-c": LocalCopy(clad_c, 64, "clad-c"),
+    "folder": LocalCopy(folder, 32, "folder"),
+}
