@@ -1,9 +1,19 @@
 """Learning in sessions, measured: streams of sessions, and methods that learn them.
 
-data.py      data sets, and the features of their pictures, computed once and kept on disk
-streams.py   in which sessions a data set comes
-methods/     one small file a method
-confidence.py   calibration, and telling the unknown
-loop.py      a method goes through a stream; accuracy on all that was seen, session by session
-tables.py    means over seeds, as tables and curves
+What is learned from:
+  data.py          data sets as features of a frozen encoder, computed once and kept on disk
+  local_copies.py  data sets of the paper as pixels, from the user's copy
+  streams.py, scenarios.py   in which sessions they come
+
+What learns:
+  ground.py        what a method trains: a network, its inputs, for how long
+  pixels.py        … small pictures and a network from scratch
+  replay.py        … with pictures kept from before
+  methods/         one small file a method; trained.py is the other ground, the encoder's last stages
+
+What is measured:
+  loop.py, jobs.py   a method goes through a stream, session by session; kept, and taken up again
+  probes.py          what its features are worth, whatever it makes of them
+  confidence.py      calibration, and telling the unknown
+  tables.py, paper_tables.py, paper_plots.py   means over seeds, as tables and curves
 """

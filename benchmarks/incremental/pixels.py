@@ -17,7 +17,7 @@ from prd_edge.learn.recipes import PAPER, Recipe
 from prd_edge.learn.session_views import Squares, two_of
 
 _AT_A_TIME = 500
-_VIEWS = 8  # of each picture, where they are remembered
+_MOST_VIEWS = 8  # of each picture, where they are remembered
 _MOST_BYTES = 10**9  # that they may take up
 
 
@@ -54,14 +54,17 @@ class RememberedViews:
     """A few random views of each picture, and what the snapshot says of them: made once a session,
     so that neither is done again in every epoch."""
 
-    def __init__(self, squares: Tensor, classes: Tensor, snapshot: nn.Module | None) -> None:
+    def __init__(
+        self, squares: Tensor, classes: Tensor, views: int, snapshot: nn.Module | None
+    ) -> None:
         generator = torch.Generator().manual_seed(len(squares))
-        views = [
+        made = [
             random_views(some, generator)
-            for _ in range(_VIEWS)
+            for _ in range(views)
             for some in squares.split(_AT_A_TIME)
         ]
-        self._views = torch.cat(views)  # (V N, S, S, 3)
+        self._count = views
+        self._views = torch.cat(made)  # (V N, S, S, 3)
         self._classes = classes  # (N,)
         self._said = None if snapshot is None else _asked(snapshot, self._views)  # (V N, D)
 
@@ -69,7 +72,7 @@ class RememberedViews:
         return len(self._classes)
 
     def views(self, samples: Tensor, generator: Generator) -> Views:
-        first, second = two_of(_VIEWS, len(samples), generator)
+        first, second = two_of(self._count, len(samples), generator)
         both = torch.cat([samples, samples])
         places = torch.cat([first, second]) * len(self) + both
         said = None if self._said is None else self._said[places]
@@ -126,9 +129,10 @@ class PixelGround:
     ) -> Squares | RememberedViews:
         squares = torch.from_numpy(part.squares[rows])
         labels = torch.from_numpy(classes)
-        if _VIEWS * squares.nbytes > _MOST_BYTES:
+        views = min(_MOST_VIEWS, 2 * self.scale.epochs)  # no more than will be looked at
+        if views * squares.nbytes > _MOST_BYTES:
             return Squares(squares[:, None], labels)
-        return RememberedViews(squares, labels, snapshot)
+        return RememberedViews(squares, labels, views, snapshot)
 
     def features(self, network: nn.Module, part: Pictures, rows: np.ndarray) -> Tensor:
         return _asked(network, torch.from_numpy(part.squares[rows]))
