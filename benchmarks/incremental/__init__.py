@@ -9,7 +9,7 @@ What learns:
   ground.py        what a method trains: a network, its inputs, for how long
   pixels.py        … small pictures and a network from scratch
   replay.py        … with pictures kept from before
-  methods/         one small file a method; trained.py is the other ground, the encoder's last stages
+  methods/         one small file a method; in trained.py the other ground, the last stages
 
 What is measured:
   loop.py, jobs.py   a method goes through a stream, session by session; kept, and taken up again
