@@ -85,8 +85,8 @@ def _row(runs: list[Run]) -> str:
         spread([float(run["last_accuracy"]) for run in runs]),
         spread([average_accuracy(m) for m in matrices]) if is_curve else "",
         spread([forgetting(m, range(len(m))) for m in matrices]) if is_curve else "",
-        f"{seconds:.1f} s",
-        f"{state:.0f} kB",
+        f"{seconds:.1f} s" if is_curve else "",
+        f"{state:.0f} kB" if is_curve else "",
         f"{max(run['peak_memory_mb'] for run in runs):.0f} MB",
     ]
     return " | ".join(cells)
