@@ -6,11 +6,12 @@
     .venv/bin/python benchmarks/paper.py folder --data ./pictures --tasks 200
 
 A table is one command; tables share the runs that they have in common. `--scale reduced` (the
-default) is a ResNet-18 an eighth as wide, at 16 px, for 8 epochs a task; `--scale full` the paper's
-protocol. Every run keeps its state after each task, and its result with seed and configuration, in
---work: a killed command goes on where it stopped. Writes tables.md and curves beside them;
-`--render` only that. CIFAR-100 is found in PRD_EDGE_DATA, or downloaded by torchvision to --data;
-other data sets are read from your copy (incremental/local_copies.py).
+default) is a ResNet-18 an eighth as wide, at 16 px, for 8 epochs a task; `--scale full` has the
+paper's width, pixels, epochs, batches and rate (docs/reproduction.md says what still differs).
+Every run keeps its state after each task, and its result with seed and configuration, in --work: a
+killed command goes on where it stopped. Writes tables and curves beside them; `--render` only that.
+CIFAR-100 is found in PRD_EDGE_DATA, or downloaded by torchvision to --data; other data sets are
+read from your copy (incremental/local_copies.py).
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from incremental.data import DATA
 from incremental.jobs import PaperJob
 from incremental.loop import finish_all
 from incremental.methods import FROM_SCRATCH
 from incremental.paper_plots import plots
 from incremental.paper_tables import TABLES, comparison, details, runs_of
 from incremental.pixels import SCALES, Scale
-from incremental.scenarios import SCENARIOS
+from incremental.scenarios import SCENARIOS, local_copy
 
 
 def main() -> None:
@@ -37,10 +37,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the workers end as well
     scale = scaled(options)
     tables = options.tables or ["headline"]
-    scenarios = list(dict.fromkeys(s for table in tables for s in TABLES[table].scenarios))
+    copies = {s: local_copy(s, options.data) for table in tables for s in TABLES[table].scenarios}
 
     def job(scenario: str, method: str, seed: int) -> PaperJob:
-        places = scale, options.data, options.tasks, options.work
+        places = scale, copies[scenario], options.tasks, options.work
         return PaperJob(scenario, method, seed, *places)
 
     wanted = dict.fromkeys(
@@ -51,28 +51,33 @@ def main() -> None:
         for method in (options.methods or TABLES[table].methods)
         if method in FROM_SCRATCH
     )
-    if not options.render:
-        finish_all(wanted, options.workers)
+    failed = 0 if options.render else finish_all(wanted, options.workers)
     found = {
         (scenario, method): runs_of(job(scenario, method, seed) for seed in options.seeds)
-        for scenario in scenarios
+        for scenario in copies
         for method in FROM_SCRATCH
     }
-    text = "\n\n".join(
-        [f"## {TABLES[t].title}\n\n{comparison(TABLES[t], found)}" for t in tables]
-        + [
-            f"## {SCENARIOS[s].title}: all that was measured\n\n{details(s, found)}"
-            for s in scenarios
-        ]
-    )
     target = options.work / scale.name
     target.mkdir(parents=True, exist_ok=True)
-    (target / "tables.md").write_text(text + "\n")
-    print(text)
-    for s in scenarios:
-        by_method = {method: found[s, method] for method in FROM_SCRATCH if found[s, method]}
-        for path in plots(SCENARIOS[s].title, by_method, target / s) if by_method else ():
+    for name in tables:
+        table = TABLES[name] if options.tasks is None else TABLES[name]._replace(paper={})
+        write(target / f"table-{name}.md", f"## {table.title}\n\n{comparison(table, found)}")
+    for name in copies:
+        title = SCENARIOS[name].title
+        write(
+            target / f"all-{name}.md",
+            f"## {title}: all that was measured\n\n{details(name, found)}",
+        )
+        by_method = {method: found[name, method] for method in FROM_SCRATCH if found[name, method]}
+        for path in plots(title, by_method, target / name) if by_method else ():
             print(f"wrote {path}", file=sys.stderr)
+    if failed:
+        sys.exit(f"{failed} runs failed; the others are above")
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text + "\n")
+    print(text + "\n")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -81,7 +86,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--scale", choices=SCALES, default="reduced")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--methods", nargs="+", choices=FROM_SCRATCH, metavar="METHOD")
-    parser.add_argument("--data", type=Path, default=DATA, help="your copy of the data set")
+    parser.add_argument("--data", type=Path, help="your copy of the data set")
     parser.add_argument("--tasks", type=int, help="another number of them")
     for name, kind in _CHANGEABLE.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help="instead of the scale's")

@@ -31,6 +31,7 @@ from prd_edge.learn.learner import learn_session
 from prd_edge.learn.session_views import Squares
 
 KNOWN, CLASSES, PER_CLASS = 50, 5, 100
+_ALL_THREADS = torch.get_num_threads()  # that torch takes by itself
 
 
 class Shape(NamedTuple):
@@ -54,8 +55,7 @@ class Measurement(NamedTuple):
 
 def seconds(what: Measurement) -> float:
     """That one task would take."""
-    if what.threads is not None:
-        torch.set_num_threads(what.threads)
+    torch.set_num_threads(what.threads or _ALL_THREADS)
     scale, pixels = SHAPES[what.shape].scale, SHAPES[what.shape].pixels
     random = np.random.default_rng(0)
     classes = KNOWN + np.repeat(np.arange(CLASSES), PER_CLASS)

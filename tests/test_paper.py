@@ -7,6 +7,7 @@ import hashlib
 import json
 import pickle
 import sys
+from collections.abc import Iterable
 from copy import deepcopy
 from itertools import product
 from pathlib import Path
@@ -19,7 +20,7 @@ pytest.importorskip("torch")
 
 import paper
 import torch
-from incremental import local_copies, methods
+from incremental import local_copies, loop, methods
 from incremental.jobs import PaperJob
 from incremental.loop import cumulative_accuracy, finish
 from incremental.methods import FROM_SCRATCH, icarl, random_filters, sdc
@@ -35,7 +36,7 @@ from incremental.pixels import (
 )
 from incremental.probes import linear_probe, nearest_means
 from incremental.replay import Buffer, Replayed, new_and_replayed
-from incremental.scenarios import SCENARIOS, open_scenario
+from incremental.scenarios import SCENARIOS, local_copy, open_scenario
 from incremental.streams import StreamKind, stream_of
 
 from prd_edge.learn.learner import Views
@@ -89,25 +90,39 @@ class TestMethods:
         found = json.loads(finish(job(method, made_up, scale)).file.read_text())
         assert np.mean([row[-1] for row in found["within"]]) > 85
 
+    @pytest.mark.parametrize(
+        ("method", "kind"),
+        [
+            ("PRD, M = 5", methods.Prd),
+            ("PRD, closed form", methods.ClosedForm),
+            ("SDC", methods.Sdc),
+            ("LwF", methods.Lwf),
+            ("EWC", methods.Ewc),
+            ("iCaRL, M = 5", methods.Icarl),
+        ],
+    )
     def test_a_killed_run_goes_on_after_its_last_task(
-        self, made_up: Path, monkeypatch: pytest.MonkeyPatch
+        self, method: str, kind: type, made_up: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        whole = json.loads(finish(job("PRD, M = 5", made_up, seed=1)).file.read_text())
-        killed = job("PRD, M = 5", made_up, seed=1)
+        whole = json.loads(finish(job(method, made_up, seed=1)).file.read_text())
+        killed = job(method, made_up, seed=1)
         killed.file.unlink()
-        learn = methods.Prd.learn
+        learn = kind.learn
         calls = []
 
-        def dies(self: methods.Prd, stream: object, session: object) -> None:
+        def dies(self: methods.Method, stream: object, session: object) -> None:
             calls.append(session)
             if len(calls) == 3:
                 raise KeyboardInterrupt
-            learn(self, stream, session)  # type: ignore[arg-type]
+            learn(self, stream, session)
 
-        monkeypatch.setattr(methods.Prd, "learn", dies)
+        monkeypatch.setattr(kind, "learn", dies)
         with pytest.raises(KeyboardInterrupt):
             finish(killed)
         assert not killed.file.exists()
+        state = killed.file.with_suffix(".state").read_bytes()
+        squares = coloured(8).squares.tobytes()
+        assert squares[: len(squares) // 2] not in state, "no pictures are in it"
         resumed = json.loads(finish(killed).file.read_text())
         assert len(calls) == 3 + 2, "two tasks were not learned again"
         assert resumed["matrix"] == whole["matrix"]
@@ -120,9 +135,10 @@ class TestMethods:
         rows = np.arange(16)
         plain = buffer.beside(ground, part, rows, np.repeat([0, 1], 8))
         assert not isinstance(plain, Replayed), "nothing is kept yet"
-        buffer.add(rows, np.repeat([0, 1], 8))
+        buffer.add(part, rows, np.repeat([0, 1], 8))
         assert sorted(buffer.classes) == [0, 0, 1, 1]
-        buffer.add(rows, np.repeat([0, 1], 8))
+        assert buffer.bytes == 4 * 8 * 8 * 3
+        buffer.add(part, rows, np.repeat([0, 1], 8))
         assert len(buffer.rows) == 4, "a class that comes back keeps what it has"
         data = buffer.beside(ground, part, np.arange(16, 32), np.repeat([2, 3], 8))
         assert len(data) == 16
@@ -149,6 +165,25 @@ class TestMethods:
         among = torch.tensor([-1e9, -1e9, 0.0, 0.0])
         torch.nn.functional.cross_entropy(logits + among, torch.tensor([2, 3])).backward()
         assert method.weights.grad[:2].abs().max() < 1e-9
+
+    def test_targets_of_icarl_are_what_the_snapshot_said(self) -> None:
+        ground = PixelGround(TINY)
+        method = icarl.Icarl(0, ground, 2)
+        method.weights = torch.randn(4, ground.width)
+        method.session_classes = np.array([2, 3])
+        method.begin(None, 2)  # type: ignore[arg-type]
+        method.network.eval()
+        views = Views(torch.from_numpy(coloured(1).squares[:2]), torch.tensor([2, 0]))
+
+        def old_part(weights: torch.Tensor) -> torch.Tensor:
+            method.weights = weights.clone().requires_grad_()
+            method.loss(views, 2).backward()
+            assert method.weights.grad is not None
+            return method.weights.grad[:2].norm()
+
+        agreed = method.weights
+        assert old_part(agreed) < 1e-5, "nothing to learn while old classes answer as before"
+        assert old_part(agreed + torch.randn(4, ground.width)) > 1e-3
 
     def test_drift_of_sdc_is_that_of_the_pictures_near_by(self) -> None:
         random = np.random.default_rng(0)
@@ -236,19 +271,52 @@ class TestScenarios:
         assert len({label for session in stream.sessions for label in session.labels}) == 8
 
     def test_too_few_classes(self, made_up: Path) -> None:
-        with pytest.raises(SystemExit, match="8 classes, which are too few for 200 tasks"):
+        with pytest.raises(SystemExit, match="8 classes, which cannot be 200 tasks"):
             open_scenario("made-up", TINY, made_up, 0, tasks=200)
         assert len(open_scenario("made-up", TINY, made_up, 0, tasks=8).sessions) == 8
 
+    @pytest.mark.parametrize("tasks", [1, 6])
+    def test_a_first_task_leaves_classes_for_the_others(
+        self, tasks: int, made_up: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(SCENARIOS, "half", StreamKind("Half", "made-up", 3, first=4))
+        with pytest.raises(SystemExit, match=f"cannot be {tasks} tasks"):
+            open_scenario("half", TINY, made_up, 0, tasks)
+        assert len(open_scenario("half", TINY, made_up, 0, 5).sessions) == 5
+
+    def test_a_class_without_test_pictures(self) -> None:
+        test = coloured(2)
+        test = Pictures(test.labels[2:], test.squares[2:])
+        with pytest.raises(ValueError, match="no test pictures of class 0"):
+            stream_of("", StreamKind("", "", 8), coloured(4), test, 8, seed=0)
+
     def test_a_copy_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(SystemExit, match="name your copy of imagenet32 with --data"):
-            open_scenario("imagenet32-200", TINY, tmp_path / "none", 0)
+            local_copy("imagenet32-200", tmp_path / "none")
+        with pytest.raises(SystemExit, match="name your copy of folder with --data"):
+            local_copy("folder", None)
+        (tmp_path / "clad-c").mkdir()
+        assert local_copy("clad-c", tmp_path) == tmp_path / "clad-c"
+
+    def test_cifar_is_downloaded_to_where_the_user_says(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = []
+        copy = local_copies.LOCAL_COPIES["cifar100"]._replace(
+            read=lambda root, pixels: asked.append(root)
+        )
+        monkeypatch.setitem(local_copies.LOCAL_COPIES, "cifar100", copy)
+        assert local_copy("cifar-20", tmp_path / "new") == tmp_path / "new"
+        assert asked == [tmp_path / "new"]
+
+    def test_another_copy_is_another_run(self, made_up: Path) -> None:
+        other = made_up / "other"
+        assert job("PRD", made_up).file != job("PRD", made_up)._replace(data=other).file
 
     def test_every_table_is_made_of_runs_that_exist(self) -> None:
         for table in TABLES.values():
             assert set(table.scenarios) <= set(SCENARIOS)
-            assert set(table.methods) - set(FROM_SCRATCH) <= {"SPB"}, "whose code is not public"
-            assert set(table.paper) <= set(table.methods)
+            assert set(table.methods) <= set(FROM_SCRATCH)
             assert all(len(own) == len(table.scenarios) for own in table.paper.values())
         assert {kind.data for kind in SCENARIOS.values()} <= set(local_copies.LOCAL_COPIES)
 
@@ -316,6 +384,14 @@ class TestLocalCopies:
         assert (len(train.labels), len(test.labels)) == (20, 4)
         assert sorted(test.labels) == ["class 0"] * 2 + ["class 1"] * 2
 
+    def test_halves_with_classes_of_their_own_are_divided_anew(self, tmp_path: Path) -> None:
+        for c, half in enumerate(("train", "val", "test")):
+            for n in range(6):
+                picture(tmp_path / half / f"class {c}" / f"{n}.png", c)
+        train, test = local_copies.folder(tmp_path, 8)
+        assert sorted(set(train.labels)) == sorted(set(test.labels))
+        assert (len(train.labels), len(test.labels)) == (15, 3)
+
     def test_no_pictures(self, tmp_path: Path) -> None:
         with pytest.raises(SystemExit, match="one folder a class is expected"):
             local_copies.folder(tmp_path, 8)
@@ -346,33 +422,51 @@ class TestLocalCopies:
         assert train.labels[0] == "0001"
 
     def test_clad_c_by_day_and_night(self, tmp_path: Path) -> None:
+        root = tmp_path / "SSLAD-2D/labeled"
+
         def write(part: str, scenes: list[tuple[str, str]]) -> None:
             images, boxes = [], []
-            for n, (time, period) in enumerate(scenes):
-                picture(tmp_path / part / f"{n}.jpg", n, (200, 100))
-                images.append({"id": n, "file_name": f"{n}.jpg", "time": time, "period": period})
-                for category, side in ((1, 40), (2, 60), (1, 20)):  # the last is too small
-                    box = [5, 5, side, side]
-                    boxes.append({"image_id": n, "category_id": category, "bbox": box})
+            for n, (date, period) in enumerate(scenes):
+                picture(root / part / f"{n}.jpg", n % 8, (200, 100))
+                name = {"file_name": f"{n}.jpg", "time": "120000"}
+                images.append({"id": n, "date": date, "period": period, **name})
+                for category, width, occluded in ((1, 40, 1), (2, 60, 1), (1, 20, 1), (1, 50, 0)):
+                    box = {"bbox": [30, 20, width, 40], "area": 40 * width, "occluded": occluded}
+                    boxes.append({"image_id": n, "category_id": category, **box})
             names = [{"id": 1, "name": "car"}, {"id": 2, "name": "tricycle"}]
             content = {"images": images, "annotations": boxes, "categories": names}
-            (tmp_path / "annotations").mkdir(exist_ok=True)
-            (tmp_path / "annotations" / f"instance_{part}.json").write_text(json.dumps(content))
+            (root / "annotations").mkdir(exist_ok=True)
+            (root / "annotations" / f"instance_{part}.json").write_text(json.dumps(content))
 
-        write("train", [("2018-07-03 12:00", "Daytime"), ("2018-07-03 22:00", "Night")])
-        write("val", [("2018-07-04 09:00", "Daytime"), ("2018-07-03 13:00", "Daytime")])
-        write("test", [("2018-07-05 09:00", "Daytime"), ("2018-07-05 23:00", "Night")])
+        domains = local_copies._CLAD_DOMAINS
+        write("val", [("20181015", "Daytime"), *domains[::-1], domains[0]])
+        write("test", [("20191121", "Daytime"), ("20191111", "Night")])
         train, test = local_copies.clad_c(tmp_path, 16)
         assert train.domains is not None
-        assert train.domains.tolist() == [0, 0, 0, 0, 1, 1, 2, 2]
-        assert train.labels.tolist() == ["car", "tricycle"] * 4
-        assert np.abs(train.squares[0].astype(int) - COLOURS[0]).max() < 8
+        # The first has two scenes, the others one, each with two objects that are large enough.
+        assert train.domains.tolist() == [0] * 4 + [d for d in range(1, 6) for _ in range(2)]
+        assert train.labels.tolist() == ["car", "tricycle"] * 7
+        assert np.abs(train.squares[-1].astype(int) - COLOURS[1]).max() < 8, "the last domain's"
         assert len(test.labels) == 4
         stream = open_scenario("clad-c", TINY, tmp_path, 0)
         assert stream.is_domains
-        assert [len(session.rows) for session in stream.sessions] == [4, 2, 2]
+        assert [len(session.rows) for session in stream.sessions] == [4, 2, 2, 2, 2, 2]
         asked = np.concatenate([session.test_rows for session in stream.sessions])
         assert sorted(asked) == [0, 1, 2, 3]
+        with pytest.raises(SystemExit, match="leave --tasks out"):
+            open_scenario("clad-c", TINY, tmp_path, 0, tasks=3)
+        write("val", domains[1:])
+        with pytest.raises(SystemExit, match="no objects of"):
+            local_copies.clad_c(tmp_path, 16)
+
+    def test_an_object_is_cut_out_with_a_square_around_it(self) -> None:
+        assert local_copies._square((30, 20, 60, 40)) == (30, 10, 90, 70)
+
+    def test_what_is_missing_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SystemExit, match=r"val_data\.npz"):
+            local_copies.imagenet32(tmp_path, 32)
+        with pytest.raises(SystemExit, match=r"instance_val\.json is missing"):
+            local_copies.clad_c(tmp_path, 64)
 
 
 class TestTables:
@@ -390,21 +484,40 @@ class TestTables:
             "made-up",
             TABLES["half-pretrained"]._replace(scenarios=("made-up",), paper={"SPB": (60.9,)}),
         )
-        monkeypatch.setattr(paper, "finish_all", lambda wanted, _: list(map(finish, wanted)))
+
+        def in_this_process(wanted: Iterable[PaperJob], _: int | None) -> int:
+            return sum(loop._attempt(own)[1] is not None for own in wanted)
+
+        monkeypatch.setattr(paper, "finish_all", in_this_process)
         work = made_up / "work"
         line = f"made-up --seeds 0 1 --methods fine-tuning PRD --data {made_up} --work {work}"
         small = "--base-width 4 --pixels 8 --epochs 1 --per-class 4 --batch-size 8"
         monkeypatch.setattr(sys, "argv", ["paper.py", *line.split(), *small.split()])
         paper.main()
         printed = capsys.readouterr().out
+        assert printed.count("## ") == 2
         rows = {row.split(" | ")[0][2:]: row for row in printed.splitlines() if " | " in row}
         assert rows["SPB"] == "| SPB |  | 60.9 |  |"
         assert "±" in rows["PRD"]
         target = work / "reduced-base-width-4-pixels-8-per-class-4-epochs-1-batch-size-8"
-        assert (target / "tables.md").read_text() == printed
+        assert (target / "table-made-up.md").read_text().strip() in printed
         assert len(list(target.glob("*.json"))) == 4
         assert (target / "made-up-task-incremental.png").stat().st_size > 10_000
         assert (target / "made-up-linear-probe.png").exists()
+
+    def test_what_fails_does_not_stop_the_others(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With real workers: a pool waits for ever for one that has ended."""
+        nowhere = PaperJob("folder", "PRD", 0, TINY, tmp_path, None, tmp_path)
+        assert loop.finish_all([nowhere], 1) == 1
+        assert "one folder a class is expected" in capsys.readouterr().err
+
+    def test_iid_learns_once_and_has_no_course(self, made_up: Path) -> None:
+        found = {("made-up", "iid"): runs_of([finish(job("iid", made_up))])}
+        row = details("made-up", found).splitlines()[-1].split(" | ")
+        assert all(float(cell) >= 0 for cell in row[1:3])
+        assert set(row[3:11]) == {""}
 
     def test_domains_are_measured_by_class(
         self, made_up: Path, monkeypatch: pytest.MonkeyPatch

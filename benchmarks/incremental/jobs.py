@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,14 +53,16 @@ class PaperJob(NamedTuple):
     method: str
     seed: int
     scale: Scale
-    data: Path
+    data: Path  # the copy
     tasks: int | None
     work: Path
 
     @property
     def file(self) -> Path:
+        """Another copy, another run: a folder of pictures can be anything."""
+        copy = blake2b(str(self.data.resolve()).encode(), digest_size=3).hexdigest()
         scenario = self.scenario if self.tasks is None else f"{self.scenario}-{self.tasks}"
-        name = _file_name(scenario, self.method, self.seed)
+        name = _file_name(scenario, self.method, self.seed, copy)
         return self.work / self.scale.name / f"{name}.json"
 
     @property
@@ -73,20 +76,22 @@ class PaperJob(NamedTuple):
             "method": self.method,
             "seed": self.seed,
             "scale": asdict(self.scale),
+            "data": str(self.data.resolve()),
             "tasks": self.tasks,
+            "recipe": asdict(PixelGround(self.scale).recipe(0, 0)),
             "torch": torch.__version__,
             "device": asdict(this_device()),
         }
 
     @property
     def asked(self) -> int:
-        return 2000
+        return 10_000
 
     @property
     def is_long(self) -> bool:
         return True
 
     def start(self) -> tuple[Method, Stream]:
-        method = FROM_SCRATCH[self.method](self.seed, PixelGround(self.scale))
+        method = FROM_SCRATCH[self.method](self.seed, PixelGround(self.scale, self.seed))
         stream = open_scenario(self.scenario, self.scale, self.data, self.seed, self.tasks)
         return method, stream

@@ -1,11 +1,11 @@
-"""Data sets of the paper, read from a copy that the user has. None is downloaded but CIFAR-100,
-by torchvision, where it is asked to.
+"""Data sets of the paper, read from a copy that the user has. Only CIFAR-100 is downloaded, by
+torchvision, to a folder that the user names.
 
     cifar100          train/ and test/ with one strip of pictures a class, or torchvision's folder
     mini-imagenet     a folder a class, or images/ with train.csv, val.csv and test.csv
     imagenet32        train_data_batch_1.npz …, val_data.npz
     imagenet-subset   train/ and val/ with a folder a class
-    clad-c            SODA10M's labelled half: annotations/instance_*.json beside the pictures
+    clad-c            SSLAD-2D/labeled of SODA10M: annotations/instance_*.json beside the pictures
     folder            train/ and test/ (or val/), or a folder a class
 """
 
@@ -60,12 +60,16 @@ def _cifar_of_torchvision(root: Path) -> Halves:
 
 
 def folder(root: Path, pixels: int) -> Halves:
-    for test in ("test", "val"):
-        if (root / "train").is_dir() and (root / test).is_dir():
-            return _read(_in_folders(root / "train"), pixels), _read(
-                _in_folders(root / test), pixels
-            )
-    return _divided(_in_folders(root), pixels)
+    halves = [root / name for name in ("train", "val", "test") if (root / name).is_dir()]
+    if root / "train" not in halves or len(halves) == 1:
+        return _divided(_in_folders(root), pixels)
+    found = [_in_folders(half) for half in halves]
+    classes = [{label for _, label in pairs} for pairs in found]
+    if (
+        not classes[0] & classes[-1]
+    ):  # divided by classes, as MiniImageNet is: tasks are made of all
+        return _divided([pair for pairs in found for pair in pairs], pixels)
+    return _read(found[0], pixels), _read(found[-1], pixels)
 
 
 def mini_imagenet(root: Path, pixels: int) -> Halves:
@@ -84,6 +88,8 @@ def mini_imagenet(root: Path, pixels: int) -> Halves:
 
 def imagenet32(root: Path, pixels: int) -> Halves:
     batches = sorted(root.glob("train_data_batch_*.npz"))
+    if not batches or not (root / "val_data.npz").exists():
+        raise SystemExit(f"no train_data_batch_*.npz and val_data.npz in {root}")
     return _arrays(batches), _arrays([root / "val_data.npz"])
 
 
@@ -100,40 +106,56 @@ def _arrays(files: Iterable[Path]) -> Pictures:
 
 
 def clad_c(root: Path, pixels: int) -> Halves:
-    """Objects cut out of street scenes, a domain for each day and each night, one after another.
+    """Objects cut out of street scenes; every domain is one day or one night.
 
-    Train and val are learned from, as in CLAD-C; objects smaller than 32 × 32 are left out.
+    As CLAD-C has it, SODA10M's validation half is learned from, in six domains, and small and
+    occluded objects are left out.
     """
-    train = [*_objects(root, "train"), *_objects(root, "val")]
-    train.sort(key=lambda found: found.time)
-    test = _objects(root, "test")
-    by_period = [list(own) for _, own in groupby(train, key=lambda found: found.is_night)]
-    domains = np.repeat(np.arange(len(by_period)), [len(own) for own in by_period])
-    return _cut_out(train, pixels)._replace(domains=domains), _cut_out(test, pixels)
+    labelled = root / "SSLAD-2D/labeled" if (root / "SSLAD-2D").is_dir() else root
+    found = _objects(labelled, "val")
+    train = [own for domain in _CLAD_DOMAINS for own in found if own.domain == domain]
+    domains = np.array([_CLAD_DOMAINS.index(own.domain) for own in train])
+    if missing := set(range(len(_CLAD_DOMAINS))) - set(domains.tolist()):
+        raise SystemExit(f"no objects of {_CLAD_DOMAINS[min(missing)]} in {labelled}")
+    test = _cut_out(_objects(labelled, "test"), pixels)
+    return _cut_out(train, pixels)._replace(domains=domains), test
+
+
+_CLAD_DOMAINS = [
+    ("20191111", "Daytime"),
+    ("20191111", "Night"),
+    ("20191117", "Daytime"),
+    ("20191117", "Night"),
+    ("20191120", "Daytime"),
+    ("20191121", "Night"),
+]
+_CLAD_SMALLEST = 1024  # pixels
 
 
 class _Object(NamedTuple):
-    time: str
-    is_night: bool
+    domain: tuple[str, str]  # date and period
     file: Path
     box: tuple[float, float, float, float]  # left, top, width, height
     label: str
 
 
 def _objects(root: Path, part: str) -> list[_Object]:
-    content = json.loads((root / "annotations" / f"instance_{part}.json").read_text())
+    file = root / "annotations" / f"instance_{part}.json"
+    if not file.exists():
+        raise SystemExit(f"{file} is missing")
+    content = json.loads(file.read_text())
     names = {category["id"]: category["name"] for category in content["categories"]}
     images = {image["id"]: image for image in content["images"]}
     found = []
     for annotation in content["annotations"]:
-        image = images[annotation["image_id"]]
-        box = tuple(annotation["bbox"])
-        if box[2] * box[3] < 32 * 32:
+        # In this data set 0 stands for what is hidden by something else.
+        if annotation["area"] < _CLAD_SMALLEST or annotation["occluded"] == 0:
             continue
-        is_night = str(image.get("period", "")).lower().startswith("night")
+        image = images[annotation["image_id"]]
+        domain = (image["date"].strip().replace("-", ""), image["period"])
+        box = tuple(annotation["bbox"])
         file = root / part / image["file_name"]
-        time = str(image.get("time") or image["file_name"])
-        found.append(_Object(time, is_night, file, box, names[annotation["category_id"]]))
+        found.append(_Object(domain, file, box, names[annotation["category_id"]]))
     return found
 
 
@@ -144,10 +166,17 @@ def _cut_out(objects: list[_Object], pixels: int) -> Pictures:
         with Image.open(file) as image:
             whole = image.convert("RGB")
         for row in rows:
-            left, top, width, height = objects[row].box
-            box = (left, top, left + width, top + height)
-            squares[row] = np.asarray(whole.resize((pixels, pixels), Image.Resampling.BOX, box))
+            cut = whole.crop(_square(objects[row].box))  # black beyond the edges
+            squares[row] = np.asarray(cut.resize((pixels, pixels)))
     return Pictures(np.array([found.label for found in objects]), squares)
+
+
+def _square(box: tuple[float, float, float, float]) -> tuple[int, int, int, int]:
+    """The smallest square around a box that has its middle."""
+    left, top, width, height = box
+    side = max(width, height)
+    left, top = left + (width - side) / 2, top + (height - side) / 2
+    return round(left), round(top), round(left + side), round(top + side)
 
 
 def _in_folders(root: Path) -> list[tuple[Path, str]]:

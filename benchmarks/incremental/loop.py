@@ -7,6 +7,7 @@ import multiprocessing
 import pickle
 import sys
 import time
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,11 +62,24 @@ class Course:
     seconds: list[float] = field(default_factory=list)
 
 
-def finish_all(jobs: Iterable[Job], workers: int | None) -> None:
-    """Side by side: one thread each wastes nothing on waiting for the other."""
+def finish_all(jobs: Iterable[Job], workers: int | None) -> int:
+    """Side by side: one thread each wastes nothing on waiting for the other. What fails does not
+    keep the others from being run; how many did is returned."""
+    failed = 0
     with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=1) as pool:
-        for job in pool.imap_unordered(finish, jobs):
-            print(f"finished: {job.file.stem}", file=sys.stderr, flush=True)
+        for name, error in pool.imap_unordered(_attempt, jobs):
+            failed += error is not None
+            print(f"{'failed' if error else 'finished'}: {name}", file=sys.stderr, flush=True)
+            print(error or "", end="", file=sys.stderr, flush=True)
+    return failed
+
+
+def _attempt(job: Job) -> tuple[str, str | None]:
+    try:
+        finish(job)
+    except (Exception, SystemExit):  # a pool waits for ever for a worker that has ended
+        return job.file.stem, traceback.format_exc()
+    return job.file.stem, None
 
 
 def finish(job: Job) -> Job:
@@ -120,7 +134,7 @@ def _learn(course: Course, stream: Stream, session: Session, every: int, is_prob
     started = time.perf_counter()
     method.learn(stream, session)
     course.seconds.append(time.perf_counter() - started)
-    if is_probed:
+    if is_probed and method.labels:
         course.probe.append(linear_probe(method, stream, stream.sessions[0]))
     is_last = number == len(stream.sessions) - 1
     if not (is_last or method.labels):
@@ -130,7 +144,7 @@ def _learn(course: Course, stream: Stream, session: Session, every: int, is_prob
     course.matrix.append([among_all for among_all, _ in found])
     course.within.append([within for _, within in found])
     if stream.is_domains:
-        course.balanced.append(_balanced(method, stream, every))
+        course.balanced.append(_balanced(method, stream))
 
 
 def accuracies(method: Method, stream: Stream, session: Session, every: int) -> tuple[float, float]:
@@ -144,10 +158,10 @@ def accuracies(method: Method, stream: Stream, session: Session, every: int) -> 
     return 100 * float(among_all.mean()), 100 * float(within.mean())
 
 
-def _balanced(method: Method, stream: Stream, every: int) -> float:
+def _balanced(method: Method, stream: Stream) -> float:
     """Mean class accuracy on the test pictures of all sessions, those to come as well."""
-    rows = np.concatenate([session.test_rows for session in stream.sessions])[::every]
-    truth = np.concatenate([session.test_labels for session in stream.sessions])[::every]
+    rows = np.concatenate([session.test_rows for session in stream.sessions])
+    truth = np.concatenate([session.test_labels for session in stream.sessions])
     right = np.array(method.labels)[method.scores(stream.test, rows).argmax(axis=1)] == truth
     return 100 * float(np.mean([right[truth == label].mean() for label in np.unique(truth)]))
 

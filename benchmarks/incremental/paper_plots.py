@@ -30,7 +30,11 @@ def plots(title: str, found: Mapping[str, list[Run]], target: Path) -> list[Path
         for method, runs in found.items():
             curves = [_curve(name, run[key]) for run in runs]
             curve = [mean(values) for values in zip(*curves, strict=True)]
-            if len(curve) < 2:
+            if not curve:
+                continue
+            if len(curve) == 1:  # all at once, at the end
+                if name in ("class-incremental", "task-incremental"):
+                    axes.axhline(curve[0], color="black", linestyle=":", label=method)
                 continue
             style = "--" if "M = " in method else "-"  # as in the paper: dashed with replay
             width = 2.5 if method.startswith("PRD") else 1.2

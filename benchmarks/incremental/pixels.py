@@ -55,9 +55,13 @@ class RememberedViews:
     so that neither is done again in every epoch."""
 
     def __init__(
-        self, squares: Tensor, classes: Tensor, views: int, snapshot: nn.Module | None
+        self,
+        squares: Tensor,
+        classes: Tensor,
+        views: int,
+        snapshot: nn.Module | None,
+        generator: Generator,
     ) -> None:
-        generator = torch.Generator().manual_seed(len(squares))
         made = [
             random_views(some, generator)
             for _ in range(views)
@@ -106,6 +110,7 @@ class PixelGround:
     """ResNet-18 in the memory layout that convolutions on a CPU like best."""
 
     scale: Scale
+    seed: int = 0
 
     @property
     def width(self) -> int:
@@ -132,7 +137,8 @@ class PixelGround:
         views = min(_MOST_VIEWS, 2 * self.scale.epochs)  # no more than will be looked at
         if views * squares.nbytes > _MOST_BYTES:
             return Squares(squares[:, None], labels)
-        return RememberedViews(squares, labels, views, snapshot)
+        generator = torch.Generator().manual_seed(1000 * self.seed + int(classes.max()))
+        return RememberedViews(squares, labels, views, snapshot, generator)
 
     def features(self, network: nn.Module, part: Pictures, rows: np.ndarray) -> Tensor:
         return _asked(network, torch.from_numpy(part.squares[rows]))

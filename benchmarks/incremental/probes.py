@@ -7,14 +7,14 @@ import numpy as np
 from incremental.methods.base import Embeds
 from incremental.streams import Session, Stream
 
-_PICTURES = 500  # of a session, at most, that the classifier is fitted on
+_PICTURES = 500  # of a session, about, that means are taken of
 _RIDGE = 1e-3  # of the mean square of the features
 
 
 def linear_probe(method: Embeds, stream: Stream, session: Session) -> float:
     """Accuracy, in per cent, of a ridge regression onto the session's classes (Davari et al. 2022
     fit a logistic one)."""
-    x, y, test, truth = _features(method, stream, session)
+    x, y, test, truth = _features(method, stream, session, every=1)
     classes, targets = np.unique(y, return_inverse=True)
     middle = x.mean(axis=0)
     x, test = x - middle, test - middle
@@ -26,7 +26,8 @@ def linear_probe(method: Embeds, stream: Stream, session: Session) -> float:
 
 def nearest_means(method: Embeds, stream: Stream, session: Session) -> float:
     """Accuracy, in per cent, by the cosine to the means of the session's own pictures."""
-    x, y, test, truth = _features(method, stream, session)
+    every = max(1, len(session.rows) // _PICTURES)
+    x, y, test, truth = _features(method, stream, session, every)
     classes = np.unique(y)
     means = np.stack([x[y == own].mean(axis=0) for own in classes])
     means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
@@ -34,9 +35,8 @@ def nearest_means(method: Embeds, stream: Stream, session: Session) -> float:
 
 
 def _features(
-    method: Embeds, stream: Stream, session: Session
+    method: Embeds, stream: Stream, session: Session, every: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    every = max(1, len(session.rows) // _PICTURES)
     return (
         method.features(stream.train, session.rows[::every]).astype(np.float64),
         session.labels[::every],

@@ -20,16 +20,18 @@ class Buffer:
         self.random = np.random.default_rng(seed)
         self.rows = np.zeros(0, int)
         self.classes = np.zeros(0, int)
+        self.bytes = 0
 
-    def add(self, rows: np.ndarray, classes: np.ndarray) -> None:
+    def add(self, part: Any, rows: np.ndarray, classes: np.ndarray) -> None:
         """A class that comes back keeps what it has."""
         for own in np.setdiff1d(classes, self.classes):
             chosen = self.random.permutation(rows[classes == own])[: self.per_class]
-            self.keep(chosen, np.full(len(chosen), own))
+            self.keep(part, chosen, own)
 
-    def keep(self, rows: np.ndarray, classes: np.ndarray) -> None:
+    def keep(self, part: Any, rows: np.ndarray, own: int) -> None:
         self.rows = np.concatenate([self.rows, rows])
-        self.classes = np.concatenate([self.classes, classes])
+        self.classes = np.concatenate([self.classes, np.full(len(rows), own)])
+        self.bytes += len(rows) * part.squares[0].nbytes
 
     def beside(
         self,
@@ -44,9 +46,6 @@ class Buffer:
             return ground.session(part, rows, classes, snapshot)
         both = np.concatenate([rows, self.rows]), np.concatenate([classes, self.classes])
         return Replayed(ground.session(part, *both, snapshot), len(rows))
-
-    def bytes(self, part: Any) -> int:
-        return sum(part.squares[row].nbytes for row in self.rows)
 
 
 class Replayed:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from incremental.data import DATA
 from incremental.local_copies import LOCAL_COPIES
 from incremental.pixels import Pictures, Scale, averaged_down
 from incremental.streams import Session, Stream, StreamKind, stream_of
@@ -33,27 +34,43 @@ SCENARIOS = {
 
 
 def open_scenario(
-    name: str, scale: Scale, data: Path, seed: int, tasks: int | None = None
+    name: str, scale: Scale, root: Path, seed: int, tasks: int | None = None
 ) -> Stream:
-    """`data`: the copy itself, or the folder of all data sets. The seed decides the order of the
-    classes, and the pictures where not all are taken."""
+    """`root`: the copy. The seed decides the order of the classes, and the pictures where not all
+    are taken."""
     kind = SCENARIOS[name]._replace(per_class=scale.per_class)
-    kind = kind._replace(sessions=tasks or kind.sessions)
     copy = LOCAL_COPIES[kind.data]
-    root = data / copy.folder if (data / copy.folder).is_dir() else data
-    if not root.is_dir():
-        raise SystemExit(f"{root} is not a folder: name your copy of {kind.data} with --data")
     train, test = (averaged_down(half, scale.pixels) for half in copy.read(root, copy.pixels))
     size = train.squares.shape[1]
+    if tasks is not None and (kind.by_superclass or train.domains is not None):
+        raise SystemExit(f"the domains of {name} are what they are; leave --tasks out")
     if train.domains is not None:
         return _by_domain(name, train, test, size, seed)
+    kind = kind._replace(sessions=tasks or kind.sessions)
     classes = len(np.unique(train.labels))
-    if not kind.by_superclass and classes < kind.sessions:
+    later = classes - (kind.first or 0)
+    least = kind.sessions - (1 if kind.first else 0)
+    if not kind.by_superclass and not 1 <= least <= later:
         raise SystemExit(
-            f"{root} has {classes} classes, which are too few for {kind.sessions} tasks; "
+            f"{root} has {classes} classes, which cannot be {kind.sessions} tasks; "
             "give another number with --tasks"
         )
     return stream_of(name, kind, train, test, size, seed)
+
+
+def local_copy(name: str, data: Path | None) -> Path:
+    """Where the data set of a scenario is: below the folder of all, or where the user says, to
+    where CIFAR-100 is downloaded if it is not there."""
+    copy = LOCAL_COPIES[SCENARIOS[name].data]
+    places = [DATA / copy.folder] if data is None else [data / copy.folder, data]
+    for place in places:
+        if place.is_dir():
+            return place
+    if data is not None and SCENARIOS[name].data == "cifar100":
+        data.mkdir(parents=True)
+        copy.read(data, copy.pixels)
+        return data
+    raise SystemExit(f"{places[-1]} is not a folder: name your copy of {copy.folder} with --data")
 
 
 def _by_domain(name: str, train: Pictures, test: Pictures, size: int, seed: int) -> Stream:

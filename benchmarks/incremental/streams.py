@@ -121,6 +121,8 @@ def stream_of(
                 np.array([called(str(own)) for own in test.labels[test_rows]]),
             )
         )
+        if not len(test_rows):
+            raise ValueError(f"no test pictures of {', '.join(names)}")
     asked = np.concatenate([session.test_rows for session in sessions])
     strangers = np.setdiff1d(np.arange(len(test.labels)), asked)
     return Stream(name, train, test, sessions, strangers, size, kind.by_superclass)

@@ -76,6 +76,7 @@ def learn_session(
     *,
     seed: int,
     features: int | None = None,
+    sessions: Tensor | None = None,
     start: Checkpoint | None = None,
     on_step: Callable[[Step], bool | None] = lambda _: None,
     on_epoch: Callable[[Checkpoint], object] = lambda _: None,
@@ -84,10 +85,12 @@ def learn_session(
 
     `prototypes` (C, D): the first `known` rows are those of the old classes, the others may hold
     anything; they start from random directions. `features` is how many the encoder gives, where
-    these are more than D. `on_step` ends the session by returning True. Begun at a checkpoint, a
-    session ends as it would have ended without the interruption.
+    these are more than D. `sessions` (known,) tells old prototypes apart that came in different
+    ones, for recipes that compare among prototypes. `on_step` ends the session by returning True.
+    Begun at a checkpoint, a session ends as it would have ended without the interruption.
     """
     training = _Training(encoder, prototypes, known, recipe, seed, features or prototypes.shape[1])
+    training.sessions = sessions
     if start is not None:
         training.restore(start)
     batches = batches_an_epoch(len(data), recipe.batch_size)
@@ -137,6 +140,7 @@ class _Training:
         self.encoder = encoder
         self.recipe = recipe
         self.known = known
+        self.sessions: Tensor | None = None
         self.old_prototypes = prototypes[:known].clone()
         self.teacher = deepcopy(encoder).eval().requires_grad_(False)
         fresh = torch.randn(len(prototypes) - known, prototypes.shape[1], generator=generator)
@@ -170,6 +174,7 @@ class _Training:
                 direction=recipe.direction,
                 reduction=recipe.reduction,
                 temperature=recipe.temperature,
+                sessions=self.sessions,
             )
         loss = contrastive + recipe.alpha * tightness + recipe.beta * relation
         self.optimiser.zero_grad(set_to_none=True)

@@ -14,7 +14,7 @@ from prd_edge.learn.learner import SessionData
 class Er(FineTuning):
     """L = CE(new) / 2 + CE(replayed) / 2, with M pictures of each class in the buffer.
 
-    It is filled when a session begins, and its own classes are not left out (Caccia et al. 2022).
+    It is filled when a session begins, whose own classes are not left out (Caccia et al. 2022).
     """
 
     def __init__(self, seed: int, ground: Ground, kept: int) -> None:
@@ -22,9 +22,8 @@ class Er(FineTuning):
         self.buffer = Buffer(kept, seed)
 
     def data(self, stream: Stream, session: Session, classes: np.ndarray) -> SessionData:
-        self.buffer.add(session.rows, classes)
-        self.part = stream.train
+        self.buffer.add(stream.train, session.rows, classes)
         return self.buffer.beside(self.ground, stream.train, session.rows, classes)
 
     def state_bytes(self) -> int:
-        return super().state_bytes() + self.buffer.bytes(self.part)
+        return super().state_bytes() + self.buffer.bytes

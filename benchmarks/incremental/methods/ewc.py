@@ -15,8 +15,9 @@ _FISHER_BATCHES = 10
 
 
 class Ewc(FineTuning):
-    """L = CE + λ/2 Σ_i F_i (θ_i − θ*_i)², F the squared gradients of the log-likelihood, summed
-    over the sessions."""
+    """L = CE + λ/2 Σ_i F_i (θ_i − θ*_i)², F the squared gradients of the loss of a few mini-batches
+    (of each as a whole, not of each picture: λ is larger by about their size), summed over the
+    sessions; θ are the network's weights."""
 
     def __init__(self, seed: int, ground: Ground, strength: float = 5000.0) -> None:
         super().__init__(seed, ground)

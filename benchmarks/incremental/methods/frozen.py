@@ -71,15 +71,19 @@ class StreamingLda:
         np.add.at(self.counts, rows, 1)
         np.add.at(self.sums, rows, x)
         self.moment += x.T @ x
+        self._solve()
 
-    def scores(self, part: Part, rows: np.ndarray) -> np.ndarray:
+    def _solve(self) -> None:
         means = self.sums / self.counts[:, None]
         within = (self.moment - (self.sums.T / self.counts) @ self.sums) / self.counts.sum()
         within /= np.trace(within) / self.width
         epsilon = self.width / (self.width + 5 * self.counts.sum())
         shrunk = (1 - epsilon) * within + epsilon * np.eye(self.width)
-        weights = np.linalg.solve(shrunk, means.T)
-        return self.features(part, rows) @ weights - 0.5 * (means * weights.T).sum(axis=1)
+        self.weights = np.linalg.solve(shrunk, means.T)
+        self.biases = -0.5 * (means * self.weights.T).sum(axis=1)
+
+    def scores(self, part: Any, rows: np.ndarray) -> np.ndarray:
+        return self.features(part, rows) @ self.weights + self.biases
 
     def state_bytes(self) -> int:
         return 4 * (self.sums.size + self.moment.size)

@@ -14,6 +14,7 @@ from incremental.methods.lwf import Lwf
 from incremental.methods.prd import unit
 from incremental.streams import Session, Stream
 from prd_edge.learn.learner import SessionData, Views
+from prd_edge.learn.recipes import PAPER
 
 
 class Icarl(Er):
@@ -26,7 +27,6 @@ class Icarl(Er):
     begin = Lwf.begin
 
     def data(self, stream: Stream, session: Session, classes: np.ndarray) -> SessionData:
-        self.part = stream.train
         self.session_classes = classes
         rows = np.concatenate([session.rows, self.buffer.rows])
         return self.ground.session(
@@ -39,7 +39,11 @@ class Icarl(Er):
         if known:
             with torch.no_grad():
                 said = self.snapshot(views.inputs)[:, -self.ground.width :]
-                targets[:, :known] = self.compared(said)[:, :known].sigmoid()
+                old = F.normalize(said) @ F.normalize(self.old_weights).T / PAPER.temperature
+                targets[:, :known] = old.sigmoid()
+            # A class that comes back is taught by its new pictures.
+            returning = torch.isin(views.classes, torch.from_numpy(self.session_classes))
+            targets[returning, views.classes[returning]] = 1.0
         return F.binary_cross_entropy_with_logits(logits, targets) * logits.shape[1]
 
     def end(self, stream: Stream, session: Session, data: SessionData) -> None:
@@ -47,7 +51,7 @@ class Icarl(Er):
         for own in np.setdiff1d(self.session_classes, self.buffer.classes):
             places = np.flatnonzero(self.session_classes == own)
             chosen = places[_herded(features[places], self.buffer.per_class)]
-            self.buffer.keep(session.rows[chosen], np.full(len(chosen), own))
+            self.buffer.keep(stream.train, session.rows[chosen], own)
         kept = unit(self.features(stream.train, self.buffer.rows))
         self.means = np.stack(
             [kept[self.buffer.classes == c].mean(axis=0) for c in range(len(self.labels))]

@@ -15,7 +15,7 @@ from prd_edge.bank import PrototypeBank
 from prd_edge.learn.recipes import EDGE
 from prd_edge.readout import Readout
 
-_IMAGES = 12_000  # learned from, each counted as often as it is seen
+_IMAGES = 12_000  # learned from, each counted as often as it is seen; not all of 50,000
 
 
 class Joint:

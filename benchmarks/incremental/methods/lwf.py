@@ -16,9 +16,10 @@ _SOFTNESS = 2.0
 
 
 class Lwf(FineTuning):
-    """L = CE over the session's classes + KL(softmax(z_old / T) ‖ softmax(z / T)) over the others.
+    """L = CE over new classes + T² KL(softmax(z_old / T) ‖ softmax(z / T)) over the others.
 
-    New classes do not compete with old ones, whose weights would only be pushed away.
+    New classes do not compete with old ones, whose weights would only be pushed away; a class that
+    comes back does in mini-batches that have it.
     """
 
     def begin(self, data: SessionData, known: int) -> None:

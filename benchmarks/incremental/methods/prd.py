@@ -30,12 +30,12 @@ class Prd:
         self.changes = changes
         self.network = ground.network(seed)
         self.prototypes = torch.zeros(0, ground.width)
+        self.sessions = torch.zeros(0, dtype=torch.long)  # in which each came
         self.buffer = Buffer(kept, seed)
 
     def learn(self, stream: Stream, session: Session) -> None:
         known = len(self.labels)
         classes = rows_of(session.labels, self.labels)
-        self.part = stream.train
         recipe = replace(self.ground.recipe(len(session.rows), known), **self.changes)
         snapshot = self.network if known and recipe.beta else None
         data = self.buffer.beside(self.ground, stream.train, session.rows, classes, snapshot)
@@ -46,10 +46,12 @@ class Prd:
             known,
             data,
             recipe,
-            seed=self.seed,
+            seed=1000 * self.seed + known,
             features=self.ground.contrasted,
+            sessions=self.sessions,
         ).prototypes
-        self.buffer.add(session.rows, classes)
+        self.sessions = torch.cat([self.sessions, torch.full((len(fresh),), known)])
+        self.buffer.add(stream.train, session.rows, classes)
 
     def features(self, part: Any, rows: np.ndarray) -> np.ndarray:
         return self.ground.features(self.network, part, rows).numpy()
@@ -58,7 +60,7 @@ class Prd:
         return unit(self.features(part, rows)) @ unit(self.prototypes.numpy()).T
 
     def state_bytes(self) -> int:
-        return 4 * self.prototypes.numel() + self.buffer.bytes(self.part)
+        return 4 * self.prototypes.numel() + self.buffer.bytes
 
 
 def unit(x: np.ndarray) -> np.ndarray:

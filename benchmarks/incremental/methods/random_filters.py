@@ -16,7 +16,7 @@ _FILTERS = 300
 _PATCHES = 20_000
 _CONTRAST, _WHITENING = 10.0, 0.1
 _DEAD_ZONE = 0.25
-_AT_A_TIME = 100
+_BYTES = 200_000_000  # that a batch may take up
 
 
 class RandomFilters(StreamingLda):
@@ -40,11 +40,19 @@ class RandomFilters(StreamingLda):
         super().learn(stream, session)
 
     def _fit(self, squares: np.ndarray) -> None:
-        count = min(len(squares), _PATCHES // 20)
-        chosen = torch.randperm(len(squares), generator=self.generator)[:count]
-        patches = self._patches(squares[chosen.numpy()]).transpose(1, 2).flatten(0, 1)  # (M, P)
-        order = torch.randperm(len(patches), generator=self.generator)[:_PATCHES]
-        patches = patches[order]
+        last = squares.shape[1] - self.side + 1
+        shape = (_PATCHES,)
+        pictures, tops, lefts = (
+            torch.randint(most, shape, generator=self.generator).tolist()
+            for most in (len(squares), last, last)
+        )
+        cut = np.stack(
+            [
+                squares[picture, top : top + self.side, left : left + self.side]
+                for picture, top, left in zip(pictures, tops, lefts, strict=True)
+            ]
+        )
+        patches = self._patches(cut)[:, :, 0]  # (M, P)
         self.middle = patches.mean(dim=0)
         values, vectors = torch.linalg.eigh(torch.cov(patches.T))
         whitening = vectors * (values + _WHITENING).rsqrt() @ vectors.T
@@ -61,7 +69,9 @@ class RandomFilters(StreamingLda):
     @torch.inference_mode()
     def features(self, part: Any, rows: np.ndarray) -> np.ndarray:
         found = []
-        for some in np.array_split(rows, max(1, len(rows) // _AT_A_TIME)):
+        places = (part.squares.shape[1] - self.side + 1) ** 2
+        at_a_time = max(1, _BYTES // (4 * places * (3 * self.side**2 + 4 * _FILTERS)))
+        for some in np.array_split(rows, -(-len(rows) // at_a_time)):
             z = self.filters @ (self._patches(part.squares[some]) - self.middle[:, None])
             side = round(z.shape[2] ** 0.5)
             both = torch.cat([z, -z], dim=1).unflatten(2, (side, side))  # (n, 2 K, s, s)

@@ -42,7 +42,8 @@ class Sdc(Prd):
 
 def drift(means: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """(C, D), (N, D) and (N, D) to (C, D)."""
-    distances = np.square(means[:, None] - before[None]).sum(axis=2)  # (C, N)
+    lengths = np.square(means).sum(axis=1)[:, None] + np.square(before).sum(axis=1)
+    distances = lengths - 2 * means @ before.T  # (C, N)
     # Only the proportions of the weights matter; the nearest has 1, so that the sum is not 0.
     weights = np.exp((distances.min(axis=1, keepdims=True) - distances) / (2 * _SIGMA**2))
     return weights @ (after - before) / weights.sum(axis=1, keepdims=True)

@@ -54,8 +54,8 @@ class TailGround:
         return replace(PAPER, epochs=epochs, batch_size=EDGE.batch_size)
 
     def images(self, pictures: int, known: int) -> int:
-        """In the first session as many as prd-edge; later fewer, since more only makes rivals
-        forget more."""
+        """In the first session as many as prd-edge learns from in a small one; later fewer, since
+        more only makes rivals forget more."""
         return 2400 if known == 0 else 900
 
 
