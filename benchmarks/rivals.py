@@ -7,8 +7,8 @@ Every method learns the same pictures in the same sessions from the same Efficie
 it trains, the same stages of it: rivals on 2400 pictures in the first session, each counted as
 often as it is seen, and on 900 in later ones, since more makes them forget more; joint training on
 12,000. Frozen rivals get the encoder's output as it is usually computed; those that train see
-random views and are asked with both of prd-edge's looks. The features of frozen stages are computed once
-and kept in --work, finished runs too, so that a killed command goes on where it stopped. Last
+random views and are asked with both of prd-edge's looks. The features of frozen stages are computed
+once and kept in --work, finished runs too, so that a killed command goes on where it stopped. Last
 accuracy is on all test pictures; the curve, the average and the forgetting on about four hundred of
 them after each session. Writes tables.md, one plot a stream, and the runs as JSON. The data sets
 are found in PRD_EDGE_DATA.
