@@ -44,3 +44,8 @@ def rows_of(labels: np.ndarray, known: list[str]) -> np.ndarray:
             known.append(str(label))
     place = {label: row for row, label in enumerate(known)}
     return np.array([place[label] for label in labels])
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """Rows of length 1."""
+    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)

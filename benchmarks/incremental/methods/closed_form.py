@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from incremental.ground import Ground
-from incremental.methods.prd import Prd, unit
+from incremental.methods.base import unit
+from incremental.methods.prd import Prd
 from incremental.streams import Session, Stream
 from prd_edge.bank import PrototypeBank
 from prd_edge.learn.transport import transported

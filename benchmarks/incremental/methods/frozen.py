@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from incremental.data import Part
-from incremental.methods.base import rows_of
+from incremental.methods.base import rows_of, unit
 from incremental.streams import Session, Stream
 
 HEAD = 1280
@@ -41,7 +41,7 @@ class ClassMeans:
         np.add.at(self.sums, rows, of_head(stream.train, session.rows))
 
     def scores(self, part: Part, rows: np.ndarray) -> np.ndarray:
-        return _unit(of_head(part, rows)) @ _unit(self.sums).T
+        return unit(of_head(part, rows)) @ unit(self.sums).T
 
     def state_bytes(self) -> int:
         return 4 * self.sums.size
@@ -142,7 +142,3 @@ class RandomProjections:
 def _grown(values: np.ndarray, count: int) -> np.ndarray:
     more = np.zeros((count - len(values), *values.shape[1:]), values.dtype)
     return np.concatenate([values, more])
-
-
-def _unit(x: np.ndarray) -> np.ndarray:
-    return x / np.linalg.norm(x, axis=1, keepdims=True)

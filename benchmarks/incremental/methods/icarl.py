@@ -9,12 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from incremental.methods.base import unit
 from incremental.methods.er import Er
 from incremental.methods.lwf import Lwf
-from incremental.methods.prd import unit
 from incremental.streams import Session, Stream
 from prd_edge.learn.learner import SessionData, Views
-from prd_edge.learn.recipes import PAPER
 
 
 class Icarl(Er):
@@ -24,7 +23,7 @@ class Icarl(Er):
     another, the pictures that bring their mean nearest to that of the class (herding).
     """
 
-    begin = Lwf.begin
+    begin, old_logits = Lwf.begin, Lwf.old_logits
 
     def data(self, stream: Stream, session: Session, classes: np.ndarray) -> SessionData:
         self.session_classes = classes
@@ -37,10 +36,7 @@ class Icarl(Er):
         logits = self.logits(views.inputs)
         targets = F.one_hot(views.classes, logits.shape[1]).float()
         if known:
-            with torch.no_grad():
-                said = self.snapshot(views.inputs)[:, -self.ground.width :]
-                old = F.normalize(said) @ F.normalize(self.old_weights).T / PAPER.temperature
-                targets[:, :known] = old.sigmoid()
+            targets[:, :known] = self.old_logits(views.inputs).sigmoid()
             # A class that comes back is taught by its new pictures.
             returning = torch.isin(views.classes, torch.from_numpy(self.session_classes))
             targets[returning, views.classes[returning]] = 1.0

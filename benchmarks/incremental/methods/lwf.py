@@ -26,6 +26,12 @@ class Lwf(FineTuning):
         self.snapshot = deepcopy(self.network).requires_grad_(False)
         self.old_weights = self.weights.detach()[:known].clone()
 
+    @torch.no_grad()
+    def old_logits(self, inputs: Tensor) -> Tensor:
+        """What the snapshot says of old classes."""
+        said = self.snapshot(inputs)[:, -self.ground.width :]
+        return F.normalize(said) @ F.normalize(self.old_weights).T / PAPER.temperature
+
     def loss(self, views: Views, known: int) -> Tensor:
         logits = self.logits(views.inputs)
         own = torch.unique(views.classes)
@@ -35,9 +41,7 @@ class Lwf(FineTuning):
         loss = F.cross_entropy(logits + among, views.classes)
         if not known:
             return loss
-        with torch.no_grad():
-            said = self.snapshot(views.inputs)[:, -self.ground.width :]
-            old = F.normalize(said) @ F.normalize(self.old_weights).T / PAPER.temperature
+        old = self.old_logits(views.inputs)
         log_p = (logits[:, :known] / _SOFTNESS).log_softmax(dim=1)
         return loss + _SOFTNESS**2 * F.kl_div(
             log_p, (old / _SOFTNESS).softmax(dim=1), reduction="batchmean"

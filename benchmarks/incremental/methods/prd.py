@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from incremental.ground import Ground
-from incremental.methods.base import rows_of
+from incremental.methods.base import rows_of, unit
 from incremental.replay import Buffer
 from incremental.streams import Session, Stream
 from prd_edge.learn.learner import learn_session
@@ -61,7 +61,3 @@ class Prd:
 
     def state_bytes(self) -> int:
         return 4 * self.prototypes.numel() + self.buffer.bytes
-
-
-def unit(x: np.ndarray) -> np.ndarray:
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from incremental.ground import Ground
-from incremental.methods.base import rows_of
-from incremental.methods.prd import Prd, unit
+from incremental.methods.base import rows_of, unit
+from incremental.methods.prd import Prd
 from incremental.streams import Session, Stream
 
 _SIGMA = 0.3
