@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -71,11 +71,14 @@ def cifar100() -> tuple[Pairs, Pairs]:
 
 
 def cifar_part(part: str) -> Pairs:
-    pairs: Pairs = []
-    for strip in sorted((DATA / "cifar100" / part).glob("*.webp")):
+    return [(image, name) for name, images in strips(DATA / "cifar100" / part) for image in images]
+
+
+def strips(root: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """A lossless picture a class, `KK_name.webp`, its images, (N, 32, 32, 3), below each other."""
+    for strip in sorted(root.glob("*.webp")):
         images = np.asarray(Image.open(strip).convert("RGB")).reshape(-1, 32, 32, 3)
-        pairs += [(image, strip.stem[3:]) for image in images]
-    return pairs
+        yield strip.stem[3:], images
 
 
 def without_duplicates(pairs: Pairs) -> Pairs:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
+from incremental.data import strips
 from incremental.pixels import Pictures
 
 Halves = tuple[Pictures, Pictures]  # to learn from, and to be asked about
@@ -41,11 +42,8 @@ def cifar100(root: Path, pixels: int) -> Halves:
 
 
 def _strips(root: Path) -> Pictures:
-    """One lossless picture a class, its images one below the other; `KK_name.webp`."""
-    strips = sorted(root.glob("*.webp"))
-    images = [np.asarray(Image.open(s).convert("RGB")).reshape(-1, 32, 32, 3) for s in strips]
-    labels = np.repeat([strip.stem[3:] for strip in strips], [len(own) for own in images])
-    return Pictures(labels, np.concatenate(images))
+    names, images = zip(*strips(root), strict=True)
+    return Pictures(np.repeat(names, [len(own) for own in images]), np.concatenate(images))
 
 
 def _cifar_of_torchvision(root: Path) -> Halves:

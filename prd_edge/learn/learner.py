@@ -89,8 +89,8 @@ def learn_session(
     ones, for recipes that compare among prototypes. `on_step` ends the session by returning True.
     Begun at a checkpoint, a session ends as it would have ended without the interruption.
     """
-    training = _Training(encoder, prototypes, known, recipe, seed, features or prototypes.shape[1])
-    training.sessions = sessions
+    width = features or prototypes.shape[1]
+    training = _Training(encoder, prototypes, known, recipe, seed, width, sessions)
     if start is not None:
         training.restore(start)
     batches = batches_an_epoch(len(data), recipe.batch_size)
@@ -132,6 +132,7 @@ class _Training:
         recipe: Recipe,
         seed: int,
         features: int,
+        sessions: Tensor | None = None,
     ) -> None:
         generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):
@@ -140,7 +141,7 @@ class _Training:
         self.encoder = encoder
         self.recipe = recipe
         self.known = known
-        self.sessions: Tensor | None = None
+        self.sessions = sessions
         self.old_prototypes = prototypes[:known].clone()
         self.teacher = deepcopy(encoder).eval().requires_grad_(False)
         fresh = torch.randn(len(prototypes) - known, prototypes.shape[1], generator=generator)
