@@ -3,6 +3,9 @@
 A commit writes everything into a temporary folder, syncs it, renames it, and only then replaces
 CURRENT. Cut short anywhere it leaves a temporary folder, or a version newer than CURRENT's newest:
 both invisible to readers, and removed by the next writer.
+
+Versions never change, but for one thing: what a person asks to be forgotten is taken out of those
+that are no longer live.
 """
 
 from __future__ import annotations
@@ -80,6 +83,7 @@ class StoreWriter:
         """Remove unfinished work, and make CURRENT right again if it was damaged."""
         for file in (self._store.current, self._store.checkpoint):
             files.remove_file(file.with_name(f"{_TEMPORARY}{file.name}"))
+        self._finish_rewriting()
         for path in sorted(self._versions.iterdir()):
             if _UNFINISHED.fullmatch(path.name):
                 files.remove_tree(path)
@@ -114,10 +118,6 @@ class StoreWriter:
                 f"{self._store.path} has used up its version numbers; make a new store"
             )
         name = f"{number:06d}"
-        records = {
-            file: _inherited(parent, file) if data is None else FileRecord.of(data)
-            for file, data in contents.items()
-        }
         manifest = Manifest(
             version=name,
             parent=parent.name if parent else None,
@@ -128,26 +128,41 @@ class StoreWriter:
             encoder=encoder,
             classes=dict(classes),
             metrics=dict(metrics),
-            files=records,
+            files=records_of(contents, parent),
         )
-        temporary = self._versions / f"{_TEMPORARY}{name}"
         final = self._versions / name
         with files.explained(self._store.path, "write to"):
-            try:
-                files.make_directory(temporary)
-                self._write_files(temporary, contents, records, parent)
-                files.write_file(temporary / MANIFEST, manifest.to_bytes())
-                files.sync_directory(temporary)
+            with self._written(manifest, contents, parent) as temporary:
                 files.rename(temporary, final)
-            except BaseException:  # a full disk, or Ctrl-C: give back what was taken
-                with suppress(OSError):
-                    files.remove_tree(temporary)
-                raise
             self._point(name, name)
             if parent is not None:  # a new store's first version comes before what was learned
                 with suppress(OSError):
                     CheckpointFile(self._store.checkpoint).remove()
         return Version(final, manifest)
+
+    def rewrite(
+        self, version: Version, manifest: Manifest, contents: Mapping[str, bytes | None]
+    ) -> None:
+        """Put other contents in the place of a version that is not live. Cut short between the two
+        renames, `recover` makes the second."""
+        with (
+            files.explained(self._store.path, "write to"),
+            self._written(manifest, contents, version) as temporary,
+        ):
+            doomed = self._doomed(version.name)
+            files.rename(version.path, doomed)
+            try:
+                files.rename(temporary, version.path)
+            except BaseException:
+                with suppress(OSError):
+                    files.rename(doomed, version.path)
+                raise
+            files.remove_tree(doomed)
+
+    def remove(self, name: str) -> None:
+        """Remove a version that is not live."""
+        with files.explained(self._store.path, "write to"):
+            self._remove_version(name)
 
     def rollback(self, name: str | None = None) -> Version:
         """Make an older version live, after checking every byte of it."""
@@ -172,23 +187,40 @@ class StoreWriter:
                 self._remove_version(name)
         return doomed
 
-    def _write_files(
-        self,
-        folder: Path,
-        contents: Mapping[str, bytes | None],
-        records: Mapping[str, FileRecord],
-        parent: Version | None,
-    ) -> None:
+    @contextmanager
+    def _written(
+        self, manifest: Manifest, contents: Mapping[str, bytes | None], source: Version | None
+    ) -> Iterator[Path]:
+        """A temporary folder with the whole version on disk, to be renamed. Bytes that the source
+        has already are shared with it."""
+        folder = self._versions / f"{_TEMPORARY}{manifest.version}"
         written: dict[FileRecord, Path] = {}
-        if parent:
-            written = {record: parent.path / f for f, record in parent.manifest.files.items()}
-        for file, data in contents.items():
-            record = records[file]
-            if record in written:
-                files.link_file(written[record], folder / file)
-            elif data is not None:
-                files.write_file(folder / file, data)
-                written[record] = folder / file
+        if source:
+            written = {record: source.path / f for f, record in source.manifest.files.items()}
+        try:
+            files.make_directory(folder)
+            for file, data in contents.items():
+                record = manifest.files[file]
+                if record in written:
+                    files.link_file(written[record], folder / file)
+                elif data is not None:
+                    files.write_file(folder / file, data)
+                    written[record] = folder / file
+            files.write_file(folder / MANIFEST, manifest.to_bytes())
+            files.sync_directory(folder)
+            yield folder
+        except BaseException:  # a full disk, or Ctrl-C: give back what was taken
+            with suppress(OSError):
+                files.remove_tree(folder)
+            raise
+
+    def _finish_rewriting(self) -> None:
+        pointer = self._store.pointer()
+        for path in sorted(self._versions.glob(f"{_TEMPORARY}[0-9]*")):
+            name = path.name.removeprefix(_TEMPORARY)
+            was_committed = pointer is not None and name <= pointer.newest
+            if was_committed and not (self._versions / name).exists():
+                files.rename(path, self._versions / name)
 
     def _last_good_before_live(self) -> Version:
         """The live version's nearest good ancestor, or failing that the newest good other one."""
@@ -213,9 +245,22 @@ class StoreWriter:
 
     def _remove_version(self, name: str) -> None:
         # Renamed first: a reader never meets a version with some of its files gone.
-        doomed = self._versions / f"{_TEMPORARY}removed-{name}"
+        doomed = self._doomed(name)
         files.rename(self._versions / name, doomed)
         files.remove_tree(doomed)
+
+    def _doomed(self, name: str) -> Path:
+        return self._versions / f"{_TEMPORARY}removed-{name}"
+
+
+def records_of(
+    contents: Mapping[str, bytes | None], source: Version | None
+) -> dict[str, FileRecord]:
+    """For a manifest; `None` stands for the source's unchanged bytes."""
+    return {
+        file: _inherited(source, file) if data is None else FileRecord.of(data)
+        for file, data in contents.items()
+    }
 
 
 def _inherited(parent: Version | None, file: str) -> FileRecord:

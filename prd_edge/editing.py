@@ -9,22 +9,32 @@ from prd_edge.commit import writing
 from prd_edge.feedback import Feedback, corrected
 from prd_edge.images import decode_named
 from prd_edge.model import Knowledge, load_embedder, load_knowledge
-from prd_edge.readout import Readout
 from prd_edge.store import Store, Version
 from prd_edge.succession import commit_next, tidy
 
 
-def edit_classes(
-    store: Store, action: str, change: Callable[[PrototypeBank], PrototypeBank]
+def rename_class(store: Store, old: str, new: str) -> Version:
+    # Kept in the metrics as well: whoever asks to forget the class means both names.
+    action = f"rename {old!r} to {new!r}"
+    return _edit(store, action, lambda bank: bank.rename(old, new), {"renamed": [old, new]})
+
+
+def remove_class(store: Store, label: str) -> Version:
+    return _edit(store, f"remove {label!r}", lambda bank: bank.remove(label), {})
+
+
+def _edit(
+    store: Store,
+    action: str,
+    change: Callable[[PrototypeBank], PrototypeBank],
+    metrics: dict[str, object],
 ) -> Version:
-    """Commit a changed bank; the temperature keeps its meaning."""
     store.live()  # says so if there is no store, before one is half made
     with writing(store) as writer:
         parent = store.live()
         known = load_knowledge(parent)
-        bank = change(known.bank)
-        readout = Readout.of(bank).at(known.readout.temperature)
-        version = commit_next(writer, parent, Knowledge(bank, readout), action)
+        changed = known.with_bank(change(known.bank))
+        version = commit_next(writer, parent, changed, action, metrics=metrics)
         tidy(writer, version)
     return version
 

@@ -50,6 +50,10 @@ class Knowledge(NamedTuple):
         bank = PrototypeBank.empty(dimensions)
         return cls(bank, Readout.of(bank).at(DEFAULT_TEMPERATURE))
 
+    def with_bank(self, bank: PrototypeBank) -> Knowledge:
+        """For changed classes; the temperature keeps its meaning."""
+        return Knowledge(bank, Readout.of(bank).at(self.readout.temperature))
+
     def classes(self) -> dict[str, int]:
         return {
             label: int(count)

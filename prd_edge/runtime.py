@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import normalize
 
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from prd_edge.config import StoreConfig
     from prd_edge.evaluate import Evaluation
     from prd_edge.feedback import Feedback
+    from prd_edge.forgetting import Forgotten
     from prd_edge.manifest import Manifest
     from prd_edge.predictor import Prediction, Predictor
     from prd_edge.progress import OnProgress
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # A folder with one sub-folder a class, or pairs of image and label.
 Labelled = str | os.PathLike[str] | Iterable[tuple[object, str]]
+Outcome = TypeVar("Outcome")
 
 
 class Runtime:
@@ -195,8 +197,7 @@ class Runtime:
             on_progress=on_progress,
             cancel=cancel,
         )
-        self._refresh_if_loaded()
-        return report
+        return self._refreshed(report)
 
     # Classes and versions
 
@@ -207,22 +208,23 @@ class Runtime:
     def rename(self, old: str, new: str) -> str:
         """Rename a class; returns the new version."""
         from prd_edge.classes import clean_class_name
-        from prd_edge.editing import edit_classes
+        from prd_edge.editing import rename_class
 
-        before, after = normalize("NFC", old), clean_class_name(new)
-        action = f"rename {before!r} to {after!r}"
-        version = edit_classes(self.store, action, lambda bank: bank.rename(before, after))
-        self._refresh_if_loaded()
-        return version.name
+        version = rename_class(self.store, normalize("NFC", old), clean_class_name(new))
+        return self._refreshed(version).name
 
     def remove(self, label: str) -> str:
         """Remove a class from the live version; older kept versions still know it."""
-        from prd_edge.editing import edit_classes
+        from prd_edge.editing import remove_class
 
-        known = normalize("NFC", label)
-        version = edit_classes(self.store, f"remove {known!r}", lambda bank: bank.remove(known))
-        self._refresh_if_loaded()
-        return version.name
+        return self._refreshed(remove_class(self.store, normalize("NFC", label))).name
+
+    def forget(self, label: str) -> Forgotten:
+        """Take a class out of every kept version, for good: its prototype, its numbers and its
+        names. What cannot be taken out is told by the answer's `remains`."""
+        from prd_edge.forgetting import forget_class
+
+        return self._refreshed(forget_class(self.store, normalize("NFC", label)))
 
     def feedback(
         self, source: object, *, label: str | None = None, not_label: str | None = None
@@ -237,9 +239,7 @@ class Runtime:
         said = [normalize("NFC", name) for name in (label, not_label) if name is not None]
         if len(said) != 1:
             raise InvalidInputError("say either what the picture is or what it is not")
-        feedback = give_feedback(self.store, source, said[0], is_it=label is not None)
-        self._refresh_if_loaded()
-        return feedback
+        return self._refreshed(give_feedback(self.store, source, said[0], is_it=label is not None))
 
     def export(
         self,
@@ -285,15 +285,16 @@ class Runtime:
 
         with writing(self.store) as writer:
             manifest = writer.rollback(version).manifest
-        self._refresh_if_loaded()
-        return manifest
+        return self._refreshed(manifest)
 
     def _new_store_config(self) -> StoreConfig:
         from prd_edge.config import StoreConfig
 
         return self._config or StoreConfig()
 
-    def _refresh_if_loaded(self) -> None:
+    def _refreshed(self, outcome: Outcome) -> Outcome:
+        """After a change, answers come from the new version."""
         if self._loaded is not None:
             with suppress(StoreError):  # what was asked for is committed all the same
                 self.refresh()
+        return outcome

@@ -25,6 +25,7 @@ COMMANDS = {
     "export": ("export", "Write the model as one file that gives the same answers."),
     "feedback": ("feedback", "Say of one picture what it is, or what it is not."),
     "classes": ("classes", "List, rename or remove classes."),
+    "forget": ("forget", "Take a class out of every kept version, for good."),
     "info": ("info", "Show what the store knows and how large it is."),
     "history": ("history", "Show the kept versions and what each session did."),
     "rollback": ("versions", "Make an older version live again."),

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from prd_edge.cli.options import json_option, print_json, printable, say, store_option
+
+
+@click.command()
+@click.argument("label", metavar="CLASS")
+@store_option
+@json_option
+@click.option("--yes", is_flag=True, help="Do not ask; nor is asked where nobody is there.")
+def forget(label: str, store: Path, as_json: bool, yes: bool) -> None:
+    """Take CLASS out of every kept version, for good; rollback does not bring it back.
+
+    Its prototype, its numbers and every name that it has had are removed. What cannot be taken out
+    is said. To remove a class and keep the way back, use 'prd-edge classes remove'.
+    """
+    from prd_edge.runtime import Runtime
+
+    if not yes and sys.stdin.isatty():
+        question = f"Forget {label!r} in every kept version? It cannot be undone"
+        click.confirm(printable(question), abort=True, err=True)
+    result = Runtime.open(store).forget(label)
+    if as_json:
+        print_json({"schema": 1, **result._asdict()})
+        return
+    also = [name for name in result.names if name != label]
+    named = f", also named {', '.join(also)}" if also else ""
+    click.echo(printable(f"forgot {label}{named}: {result.images} images stood behind it"))
+    click.echo(f"live now     {result.version}")
+    click.echo(f"taken out of {', '.join(result.rewritten) or 'no older version'}")
+    if result.removed:
+        click.echo(f"removed      {', '.join(result.removed)}, damaged and so not to be cleared")
+    for remains in result.remains:
+        say(f"still there: {remains}")

@@ -1,0 +1,121 @@
+"""A forgotten class is in no kept version, under none of its names; the others are as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prd_edge import Runtime
+from prd_edge.errors import InvalidInputError
+from prd_edge.model import load_knowledge
+from prd_edge.store import Store, Version
+from tests.conftest import COLOURS, picture, write_session
+from tests.test_store import flip_a_bit
+
+
+def versions(store: Path) -> list[Version]:
+    return list(Store(store).readable_versions())
+
+
+def mentions(store: Path, name: str) -> list[str]:
+    """Files of the store in which a name stands, in quotation marks of either kind."""
+    quoted = [f'"{name}"'.encode(), f"'{name}'".encode()]
+    contents = {p: p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
+    return [str(p) for p, content in contents.items() if any(q in content for q in quoted)]
+
+
+def test_it_is_taken_out_of_every_kept_version(taught: Path) -> None:
+    assert len(mentions(taught, "green")) == 2
+    result = Runtime.open(taught).forget("green")
+    assert result.version == "000004"
+    assert result.rewritten == ("000002", "000003")
+    assert (result.removed, result.names, result.images) == ((), ("green",), 12)
+    assert {v.name: sorted(v.manifest.classes) for v in versions(taught)} == {
+        "000001": [],
+        "000002": ["blue"],
+        "000003": ["blue", "red"],
+        "000004": ["blue", "red"],
+    }
+    assert mentions(taught, "green") == []
+    assert not any(Store(taught).problems().values())
+
+
+def test_what_is_kept_of_the_others_is_what_it_was(taught: Path) -> None:
+    before = load_knowledge(Store(taught).version("3"))
+    Runtime.open(taught).forget("green")
+    for name in ("3", "4"):
+        after = load_knowledge(Store(taught).version(name))
+        rows = [before.bank.index(label) for label in after.bank.labels]
+        assert np.array_equal(after.bank.sums, before.bank.sums[rows])
+        assert np.array_equal(after.bank.radii, before.bank.radii[rows])
+        assert after.readout.weights.shape == (2, before.bank.dimensions)
+
+
+def test_every_version_answers_and_can_be_returned_to(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    assert runtime.predict(picture(COLOURS["green"], 999)).label == "green"
+    runtime.forget("green")
+    for version in ("000004", "000003"):
+        runtime.rollback(version)
+        assert runtime.predict(picture(COLOURS["red"], 999)).label == "red"
+        top = runtime.predict(picture(COLOURS["green"], 999), top_k=9).top_k
+        assert {own.label for own in top} == {"blue", "red"}
+
+
+def test_it_is_followed_through_its_names(taught: Path, tmp_path: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("green", "lime")
+    runtime.feedback(picture(COLOURS["red"], 7), label="lime")
+    again = write_session(tmp_path / "again", classes=("green",), start=80)
+    runtime.learn_session(again)  # another class that now has the old name
+    result = runtime.forget("lime")
+    assert result.names == ("green", "lime")
+    assert mentions(taught, "lime") == []
+    known = {v.name: sorted(v.manifest.classes) for v in versions(taught)}
+    assert known["000002"] == ["blue"]
+    assert known[result.version] == ["blue", "green", "red"], "the newer class keeps its name"
+    actions = [v.manifest.action for v in versions(taught)]
+    assert actions[-4:] == ["rename", "feedback", "learn-session", "forget a class"]
+
+
+def test_a_class_that_only_older_versions_know(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.remove("red")
+    result = runtime.forget("red")
+    assert result.version == "000005", "the fourth says that red was removed"
+    assert result.rewritten == ("000003", "000004")
+    assert mentions(taught, "red") == []
+
+
+def test_damaged_versions_that_may_know_it_are_removed(taught: Path) -> None:
+    flip_a_bit(taught / "versions/000002/prototypes.safetensors")
+    flip_a_bit(taught / "versions/000001/manifest.json")
+    result = Runtime.open(taught).forget("green")
+    assert result.removed == ("000001", "000002")
+    assert [v.name for v in versions(taught)] == ["000003", "000004"]
+    assert mentions(taught, "green") == []
+
+
+def test_unknown_classes_are_refused_and_nothing_changes(taught: Path) -> None:
+    with pytest.raises(InvalidInputError, match="no kept version knows a class named 'pink'"):
+        Runtime.open(taught).forget("pink")
+    assert len(versions(taught)) == 3
+
+
+def test_the_last_class_can_be_forgotten_too(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    for label in COLOURS:
+        runtime.forget(label)
+    assert runtime.classes() == {}
+    assert not any(Store(taught).problems().values())
+
+
+def test_what_remains_is_said(taught: Path, prd_edge) -> None:
+    code, out, err = prd_edge("forget", "green", "--store", taught)
+    assert code == 0
+    assert "forgot green: 12 images stood behind it" in out
+    assert "taken out of 000002, 000003" in out
+    assert "share in the common covariance" in err
+    assert "trained weights" not in err, "nothing was trained"
