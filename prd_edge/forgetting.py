@@ -17,7 +17,7 @@ from prd_edge.checkpoint import CheckpointFile
 from prd_edge.commit import StoreWriter, records_of, writing
 from prd_edge.errors import InvalidInputError, StoreCorruptError
 from prd_edge.manifest import Manifest
-from prd_edge.model import Knowledge, load_knowledge
+from prd_edge.model import Knowledge, is_trained, load_knowledge
 from prd_edge.store import Store, Version
 from prd_edge.succession import commit_next
 
@@ -50,7 +50,7 @@ def forget_class(store: Store, label: str) -> Forgotten:
             )
         live = store.live()
         images = max(v.manifest.classes[name] for v in versions for name in own[v.name])
-        was_trained = any(v.manifest.encoder.adapted_from for v in versions)
+        was_trained = any(is_trained(version.manifest) for version in versions)
         if _cleared_manifest(live.manifest, own[live.name], names) != live.manifest:
             known = _without(load_knowledge(live), own[live.name])
             live = commit_next(writer, live, known, "forget a class")

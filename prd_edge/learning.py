@@ -223,11 +223,12 @@ def _report(known: Knowledge, learned: Learned, new: Knowledge, holdout: float) 
     counts = found.counts()
     before = known.classes()
     added = {label: n for label, n in counts.items() if label not in before}
+    updated = {label: n for label, n in counts.items() if label in before}
     return SessionReport(
         mode="imprint" if learned.encoder is None else "prd",
         parent=None,
         added=added,
-        updated={label: n for label, n in counts.items() if label in before},
+        updated=updated,
         images_used=len(found.labels),
         skipped=found.skipped,
         duplicates=found.duplicates,
@@ -239,5 +240,5 @@ def _report(known: Knowledge, learned: Learned, new: Knowledge, holdout: float) 
         training=learned.training,
         seconds=0.0,
         peak_memory_mb=0.0,
-        warnings=session_warnings(added, new.classes()),
+        warnings=session_warnings(added, updated, new.classes()),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from prd_edge.bank import PrototypeBank
     from prd_edge.encoders import BuiltEncoder
+    from prd_edge.manifest import Manifest
 
 ENCODER = "encoder.safetensors"
 SNAPSHOT = "snapshot.safetensors"
@@ -66,6 +67,12 @@ class Knowledge(NamedTuple):
             PROTOTYPES: _bytes(prototypes),
             COVARIANCE: _bytes(self.bank.covariance_tensors()),
         }
+
+
+def is_trained(manifest: Manifest) -> bool:
+    """Whether some session has trained the encoder, as far as this version."""
+    files = manifest.files
+    return bool(manifest.encoder.adapted_from) or files[ENCODER] != files[SNAPSHOT]
 
 
 def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes]:

@@ -12,6 +12,12 @@ from prd_edge.session import Skipped
 
 # Below this a prototype says much about the single images behind it, and little about the class.
 FEW_IMAGES = 5
+# All that a manifest keeps of how its version came about.
+METRICS = frozenset({
+    "mode", "added", "updated", "images_used", "images_skipped", "duplicates", "holdout_images",
+    "holdout_accuracy", "calibration_error", "holdout_accuracy_before", "drift", "training",
+    "seconds", "peak_memory_mb", "renamed",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,13 +93,21 @@ def _plain(training: TrainingFigures | None) -> dict[str, Any] | None:
     return {**asdict(training), "losses": losses}
 
 
-def session_warnings(added: Mapping[str, int], classes: Mapping[str, int]) -> tuple[str, ...]:
+def session_warnings(
+    added: Mapping[str, int], updated: Mapping[str, int], classes: Mapping[str, int]
+) -> tuple[str, ...]:
     few = [label for label in added if classes[label] < FEW_IMAGES]
+    few_more = [label for label, count in updated.items() if count < FEW_IMAGES]
     warnings = []
     if few:
         warnings.append(
             f"fewer than {FEW_IMAGES} images of {', '.join(few)}: accuracy will be poor, and a "
             "prototype of so few says much about each of them"
+        )
+    if few_more:
+        warnings.append(
+            f"fewer than {FEW_IMAGES} new images of {', '.join(few_more)}: while the version "
+            "before is kept, the difference between the two says much about each of them"
         )
     if len(classes) == 1:
         warnings.append(

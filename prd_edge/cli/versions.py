@@ -25,9 +25,21 @@ def rollback(version: str | None, store: Path) -> None:
 @store_option
 @json_option
 @click.option("--repair", is_flag=True, help="Mend what can be had again; nothing else is touched.")
-def verify(store: Path, as_json: bool, repair: bool) -> int:
-    """Check every byte of every kept version against its manifest."""
+@click.option("--privacy", is_flag=True, help="List all that is kept, and what stands behind it.")
+def verify(store: Path, as_json: bool, repair: bool, privacy: bool) -> int:
+    """Check every byte of every kept version against its manifest.
+
+    With --privacy the answer is an inventory: every tensor, its shape, what it is derived from and
+    how many images stand behind it. Anything that is not known fails.
+    """
     from prd_edge.store import Store
+
+    if privacy:
+        if repair:
+            raise click.UsageError("give either --repair or --privacy")
+        from prd_edge.cli.privacy import print_inventory
+
+        return print_inventory(Store(store), as_json)
 
     opened = Store(store)
     if not opened.exists():

@@ -1,0 +1,222 @@
+"""Everything that a store keeps, and what of the pictures stands behind it.
+
+Each file, and each tensor in it, is one of those named here, of the shape that follows from the
+encoder and the number of classes, never from the number of pictures; anything else is unknown.
+So nobody has to take it on trust that no picture and no embedding of one is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from prd_edge.checkpoint import tensors_of
+from prd_edge.encoders.signatures import is_made_of
+from prd_edge.errors import StoreCorruptError
+from prd_edge.manifest import Manifest
+from prd_edge.model import COVARIANCE, ENCODER, PROTOTYPES, SNAPSHOT, is_trained, parse_tensors
+from prd_edge.onnx_bytes import numbers_in
+from prd_edge.report import FEW_IMAGES, METRICS
+from prd_edge.store import ENCODER_GRAPH, MANIFEST, PREPROCESS_GRAPH, Store, Version
+
+Shape = tuple[int, ...]
+_NOT_OF_A_VERSION = {
+    "CURRENT": "the names of the live and the newest version",
+    "LOCK": "nothing; it is locked while somebody writes",
+    "LOCK.holder": "who is writing now",
+}
+_FEW_NUMBERS = 1000  # constants of a graph beside the weights
+_CHECKPOINT = "weights in training, of a session that was cut off; the next change removes it"
+
+
+class Kept(NamedTuple):
+    version: str | None  # None: of the store itself
+    file: str
+    tensor: str  # or what else the file holds
+    shape: Shape
+    derived_from: str
+    images: tuple[int, ...]  # how many stand behind each row; one number where there are no rows
+
+
+@dataclass
+class Inventory:
+    kept: list[Kept] = field(default_factory=list)
+    few: list[str] = field(default_factory=list)  # where single images show through
+    unknown: list[str] = field(default_factory=list)
+
+
+class _Known(NamedTuple):
+    derived_from: str
+    shapes: tuple[Shape, ...]  # any of them
+    images: tuple[int, ...]
+
+
+def take_inventory(store: Store) -> Inventory:
+    """Of every kept version. Damage is for `verify` to find: a damaged file is unknown here."""
+    found = Inventory(few=list(_of_few_images(store)))
+    _take_store(store, found)
+    for version in store.readable_versions():
+        strangers = {own.name for own in version.path.iterdir()} - {MANIFEST, *_FILES}
+        found.unknown += [str(version.path / name) for name in sorted(strangers)]
+        found.kept += _of_manifest(version.manifest, found.unknown)
+        for file, take in _FILES.items():
+            try:
+                found.kept += take(version, file, found.unknown)
+            except StoreCorruptError as error:
+                found.unknown.append(str(error))
+    return found
+
+
+def _of_few_images(store: Store) -> Iterator[str]:
+    """A sum of one image is its embedding, and so is the difference of two sums by one image."""
+    counts = {own.name: own.manifest.classes for own in store.readable_versions()}
+    for label, count in store.live().manifest.classes.items():
+        if count < FEW_IMAGES:
+            yield f"{label}: a sum of {count}"
+    for version in store.readable_versions():
+        before = counts.get(version.manifest.parent or "", {})
+        for label, count in version.manifest.classes.items():
+            if label in before and 0 < count - before[label] < FEW_IMAGES:
+                more = count - before[label]
+                yield f"{label}: version {version.name} has {more} more than the one before it"
+
+
+def _take_store(store: Store, found: Inventory) -> None:
+    readable = {version.name for version in store.readable_versions()}
+    for path in sorted(store.path.iterdir()):
+        if path.name in _NOT_OF_A_VERSION and path.is_file():
+            found.kept.append(Kept(None, path.name, "text", (), _NOT_OF_A_VERSION[path.name], ()))
+        elif path == store.checkpoint:
+            found.kept += _of_checkpoint(path, found.unknown)
+        elif path != store.versions:
+            found.unknown.append(str(path))
+    for path in sorted(store.versions.iterdir()):
+        if path.name not in readable:
+            found.unknown.append(str(path))
+
+
+def _of_checkpoint(path: Path, unknown: list[str]) -> Iterator[Kept]:
+    """Its shapes are those of weights, which are not known from here: it is told as a whole."""
+    try:
+        tensors = parse_tensors(tensors_of(path), str(path))
+    except (OSError, StoreCorruptError):
+        unknown.append(str(path))
+        return
+    numbers = sum(tensor.size for tensor in tensors.values())
+    yield Kept(None, path.name, f"{len(tensors)} tensors", (numbers,), _CHECKPOINT, ())
+
+
+def _of_manifest(manifest: Manifest, unknown: list[str]) -> Iterator[Kept]:
+    strange = sorted(set(manifest.metrics) - METRICS)
+    unknown += [f"{MANIFEST} of version {manifest.version}: metrics {name!r}" for name in strange]
+    counts = tuple(manifest.classes.values())
+    yield Kept(
+        manifest.version,
+        MANIFEST,
+        "classes",
+        (len(counts),),
+        "the name of each class, and how many images were learned of it",
+        counts,
+    )
+    yield Kept(
+        manifest.version,
+        MANIFEST,
+        "metrics",
+        (len(manifest.metrics),),
+        "accuracy, drift, time and size of the session",
+        (sum(counts),),
+    )
+
+
+def _of_knowledge(version: Version, file: str, unknown: list[str]) -> Iterator[Kept]:
+    tensors = parse_tensors(version.read(file), file)
+    known = _known_tensors(version.manifest)[file]
+    for name, tensor in sorted(tensors.items()):
+        if name not in known or tensor.shape not in known[name].shapes:
+            unknown.append(f"{version.path / file}: tensor {name!r} of shape {tensor.shape}")
+            continue
+        what = known[name]
+        yield Kept(version.name, file, name, tensor.shape, what.derived_from, what.images)
+
+
+def _known_tensors(manifest: Manifest) -> dict[str, dict[str, _Known]]:
+    each = tuple(manifest.classes.values())
+    classes, dimensions, all_images = len(each), manifest.encoder.dimensions, (sum(each),)
+    a_class, square = ((classes,),), ((classes, classes),)
+    rows, one = ((classes, dimensions),), ((1,),)
+    triangle = ((dimensions * (dimensions + 1) // 2,), (0,))
+    solved = "computed from sums and second_moment"
+    held_out = "likeness of the session's held-out images, all classes together"
+    return {
+        PROTOTYPES: {
+            "counts": _Known("number of images of each class", a_class, each),
+            "sums": _Known("sum of the embeddings of all images of a class", rows, each),
+            "inherited": _Known("number of images of removed classes", one, ()),
+            "radii": _Known(held_out, a_class, all_images),
+            "leanings": _Known("what feedback has said, a bounded step each", a_class, ()),
+            "readout.weights": _Known(solved, rows, all_images),
+            "readout.biases": _Known(solved, a_class, all_images),
+            "readout.margin": _Known(solved, one, all_images),
+            "readout.starts": _Known(solved, a_class, all_images),
+            "readout.lengths": _Known(solved, a_class, all_images),
+            "readout.inverse": _Known(solved, square, all_images),
+            "readout.radii": _Known("the radii once more", a_class, all_images),
+            "readout.temperature": _Known("fitted on held-out images", one, all_images),
+            "readout.temperature_images": _Known("number of held-out images", one, all_images),
+        },
+        COVARIANCE: {
+            "second_moment": _Known(
+                "sum over all images of the embedding times itself", triangle, all_images
+            )
+        },
+    }
+
+
+def _of_weights(version: Version, file: str, unknown: list[str]) -> Iterator[Kept]:
+    tensors = parse_tensors(version.read(file), file)
+    manifest = version.manifest
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    # The snapshot is the encoder of the version before, which may not have been trained yet.
+    candidates = {manifest.encoder, manifest.encoder._replace(adapted_from=None)}
+    if not any(is_made_of(spec, shapes) for spec in candidates):
+        unknown.append(f"{version.path / file}: not the tensors of {manifest.encoder.name}")
+        return
+    numbers = sum(tensor.size for tensor in tensors.values())
+    yield _weights(version, file, f"{len(tensors)} tensors", numbers)
+
+
+def _of_graph(version: Version, file: str, unknown: list[str]) -> Iterator[Kept]:
+    """The weights once more, as they are run: no more numbers than the encoder has, all in use."""
+    numbers = numbers_in(version.read(file))
+    allowed = _FEW_NUMBERS
+    if file == ENCODER_GRAPH:
+        weights = parse_tensors(version.read(ENCODER), ENCODER)
+        allowed += sum(tensor.size for tensor in weights.values())
+    if numbers is None or numbers > allowed:
+        unknown.append(f"{version.path / file}: it holds more than a network needs")
+        return
+    yield _weights(version, file, "graph", numbers)
+
+
+def _weights(version: Version, file: str, what: str, numbers: int) -> Kept:
+    manifest = version.manifest
+    derived_from, images = f"published weights, {manifest.encoder.licence}", 0
+    if file == PREPROCESS_GRAPH:
+        derived_from = "constants; the image size"
+    elif is_trained(manifest):
+        derived_from += ", trained on images of the classes known then"
+        images = sum(manifest.classes.values())
+    return Kept(version.name, file, what, (numbers,), derived_from, (images,))
+
+
+_Take = Callable[[Version, str, list[str]], Iterator[Kept]]
+_FILES: Mapping[str, _Take] = {
+    PREPROCESS_GRAPH: _of_graph,
+    ENCODER_GRAPH: _of_graph,
+    ENCODER: _of_weights,
+    SNAPSHOT: _of_weights,
+    PROTOTYPES: _of_knowledge,
+    COVARIANCE: _of_knowledge,
+}
