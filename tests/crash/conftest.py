@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ from prd_edge.commit import writing
 from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
 from prd_edge.store import Store, Version
+from tests import tiny_store
 
-KILLED = -signal.SIGKILL
 SPEC = EncoderSpec("toy", 32, (4,), "none")
 Scenario = Callable[[Store], object]
 
@@ -70,28 +69,6 @@ def count_operations(run: Callable[[], object]) -> int:
     return seen
 
 
-def run_and_kill(run: Callable[[], object], at: int) -> bool:
-    """Run in a child process that is killed just before its operation number `at`."""
-    child = os.fork()
-    if child == 0:
-        seen = 0
-
-        def kill_at(operation: str, path: Path) -> None:
-            nonlocal seen
-            if seen == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            seen += 1
-
-        files.before_operation = kill_at
-        try:
-            run()
-        finally:
-            sys.stdout.flush()
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status) == KILLED
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """Versions 1 to 3, the third one live."""
@@ -99,3 +76,19 @@ def store(tmp_path: Path) -> Store:
     for payload in (b"one", b"two", b"three"):
         commit(made, payload)
     return made
+
+
+@pytest.fixture(scope="session")
+def taught_tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tiny") / "store"
+    tiny_store.teach(path)
+    return path
+
+
+@pytest.fixture
+def quick_folder() -> Iterator[Path]:
+    """In memory where that is possible: thousands of copies need not go through a disk."""
+    memory = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+    yield folder
+    shutil.rmtree(folder)

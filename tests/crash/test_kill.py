@@ -14,9 +14,9 @@ from tests.crash.conftest import (
     commit,
     count_operations,
     roll_back,
-    run_and_kill,
     state,
 )
+from tests.crash.faults import run_and_kill
 
 SCENARIOS: dict[str, Scenario] = {
     "commit": lambda store: commit(store, b"four"),
