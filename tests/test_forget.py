@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +14,17 @@ from prd_edge import Runtime
 from prd_edge.errors import InvalidInputError
 from prd_edge.model import load_knowledge
 from prd_edge.store import Store, Version
-from tests.conftest import COLOURS, picture, write_session
+from tests import tiny_store
+from tests.crash.faults import run_and_kill
+from tests.crash.scenarios import recorded
 from tests.test_store import flip_a_bit
+from tests.tiny_store import COLOURS, pairs, picture
+
+
+@pytest.fixture
+def taught(tmp_path: Path) -> Path:
+    """Versions 1 (no class), 2 (blue, green) and 3 (and red)."""
+    return tiny_store.teach(tmp_path / "store").store.path
 
 
 def versions(store: Path) -> list[Version]:
@@ -64,12 +76,11 @@ def test_every_version_answers_and_can_be_returned_to(taught: Path) -> None:
         assert {own.label for own in top} == {"blue", "red"}
 
 
-def test_it_is_followed_through_its_names(taught: Path, tmp_path: Path) -> None:
+def test_it_is_followed_through_its_names(taught: Path) -> None:
     runtime = Runtime.open(taught)
     runtime.rename("green", "lime")
     runtime.feedback(picture(COLOURS["red"], 7), label="lime")
-    again = write_session(tmp_path / "again", classes=("green",), start=80)
-    runtime.learn_session(again)  # another class that now has the old name
+    runtime.learn_session(pairs("green", start=80))  # another class that now has the old name
     result = runtime.forget("lime")
     assert result.names == ("green", "lime")
     assert mentions(taught, "lime") == []
@@ -119,3 +130,24 @@ def test_what_remains_is_said(taught: Path, prd_edge) -> None:
     assert "taken out of 000002, 000003" in out
     assert "share in the common covariance" in err
     assert "trained weights" not in err, "nothing was trained"
+
+
+def test_cut_off_anywhere_and_asked_again_it_is_forgotten_and_nothing_else_is(
+    taught: Path, tmp_path: Path
+) -> None:
+    operations = len(recorded(lambda: forget_green(shutil.copytree(taught, tmp_path / "whole"))))
+    for at in range(operations):
+        victim = shutil.copytree(taught, tmp_path / "victim")
+        assert run_and_kill(partial(forget_green, victim), at), at
+        forget_green(victim)
+        assert mentions(victim, "green") == [], at
+        names = [version.name for version in versions(victim)]
+        assert names[:3] == ["000001", "000002", "000003"], at
+        assert not any(Store(victim).problems().values()), at
+        shutil.rmtree(victim)
+    assert operations > 30
+
+
+def forget_green(store: Path) -> None:
+    with suppress(InvalidInputError):  # already done
+        Runtime.open(store, threads=1).forget("green")

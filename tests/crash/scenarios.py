@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from prd_edge import Runtime, files
 from prd_edge.commit import writing
+from prd_edge.errors import InvalidInputError
 from prd_edge.repair import repair
 from prd_edge.store import Store
 from tests import tiny_store
@@ -75,6 +76,11 @@ def spoil(runtime: Runtime) -> None:
         path.write_bytes(b"spoiled")
 
 
+def forget(runtime: Runtime) -> None:
+    with suppress(InvalidInputError):  # it was forgotten before the fault
+        runtime.forget("green")
+
+
 def mend(runtime: Runtime) -> None:
     repair(runtime.store)
 
@@ -121,6 +127,7 @@ SCENARIOS: dict[str, Scenario] = {
     "feedback": Scenario(lambda runtime: runtime.feedback(RED, not_label="red")),
     "rename": Scenario(lambda runtime: runtime.rename("red", "scarlet")),
     "remove": Scenario(lambda runtime: runtime.remove("green")),
+    "forget": Scenario(forget, again=forget),
     "rollback": Scenario(lambda runtime: runtime.rollback()),
     "gc": Scenario(collect_garbage),
     "repair": Scenario(mend, before=spoil, again=mend),

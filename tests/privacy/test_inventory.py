@@ -1,0 +1,201 @@
+"""`verify --privacy` knows everything that a store keeps, and notices whatever else is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from safetensors.numpy import load, save
+
+from prd_edge import Runtime
+from prd_edge.inventory import take_inventory
+from prd_edge.learn import checkpointing
+from prd_edge.manifest import FileRecord, Manifest
+from prd_edge.report import METRICS
+from prd_edge.store import Store
+from tests.conftest import COLOURS, picture, write_session
+from tests.privacy.test_no_trace import SMALL, TRAIN
+
+LIVE = "versions/000003"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose encoder was trained, twice, and imprinted upon."""
+    folder = tmp_path_factory.mktemp("trained")
+    runtime = Runtime.open(folder / "store", config=SMALL, threads=1)
+    first = write_session(folder / "one", classes=("blue", "green"))
+    runtime.learn_session(first, mode="prd", **TRAIN)
+    second = write_session(folder / "two", classes=("green", "red"), start=50)
+    runtime.learn_session(second, mode="prd", **TRAIN)
+    third = write_session(folder / "three", classes=("red",), start=90)
+    runtime.learn_session(third, mode="imprint")
+    return folder / "store"
+
+
+def test_everything_is_known(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("red", "scarlet")
+    runtime.feedback(picture(COLOURS["green"], 3), not_label="green")
+    runtime.remove("blue")
+    runtime.forget("green")
+    found = take_inventory(runtime.store)
+    assert found.unknown == []
+    assert {own.version for own in found.kept} == {None, *runtime.store.version_names()}
+
+
+def test_everything_is_known_of_a_trained_store(trained: Path) -> None:
+    found = take_inventory(Store(trained))
+    assert found.unknown == []
+    behind = {own.version: own.images for own in found.kept if own.file == "encoder.onnx"}
+    assert list(behind.values()) == [(0,), (12,), (24,), (30,)]
+
+
+def test_all_tensors_of_the_live_version_are_listed(taught: Path) -> None:
+    listed = {
+        (o.file, o.tensor): o for o in take_inventory(Store(taught)).kept if o.version == "000003"
+    }
+    for file in ("prototypes.safetensors", "covariance.safetensors"):
+        for name, tensor in load((taught / LIVE / file).read_bytes()).items():
+            assert listed[file, name].shape == tensor.shape
+    assert listed["prototypes.safetensors", "sums"].images == (6, 12, 6)
+    assert listed["covariance.safetensors", "second_moment"].images == (24,)
+
+
+def test_the_metrics_of_every_report_are_known(taught: Path) -> None:
+    kept = Store(taught).live().manifest.metrics
+    assert set(kept) | {"renamed"} == METRICS
+
+
+def put(store: Path, file: str, data: bytes) -> None:
+    """Other bytes, in a version whose manifest vouches for them."""
+    path = store / LIVE / file
+    path.unlink()
+    path.write_bytes(data)
+    vouch(store, lambda m: replace(m, files={**m.files, file: FileRecord.of(data)}))
+
+
+def vouch(store: Path, change: Callable[[Manifest], Manifest]) -> None:
+    path = store / LIVE / "manifest.json"
+    data = change(Manifest.from_bytes(path.read_bytes())).to_bytes()
+    path.unlink()
+    path.write_bytes(data)
+
+
+def add_tensor(file: str) -> Callable[[Path], None]:
+    def plant(store: Path) -> None:
+        tensors = load((store / LIVE / file).read_bytes())
+        put(store, file, save({**tensors, "samples": np.zeros((24, 8), np.float32)}))
+
+    return plant
+
+
+def grow_tensor(store: Path) -> None:
+    tensors = load((store / LIVE / "prototypes.safetensors").read_bytes())
+    tensors["sums"] = np.concatenate([tensors["sums"], tensors["sums"]])
+    put(store, "prototypes.safetensors", save(tensors))
+
+
+def change_graph(change: Callable[[onnx.ModelProto], object]) -> Callable[[Path], None]:
+    def plant(store: Path) -> None:
+        model = onnx.load_from_string((store / LIVE / "encoder.onnx").read_bytes())
+        change(model)
+        put(store, "encoder.onnx", model.SerializeToString(deterministic=True))
+
+    return plant
+
+
+def add_remark(model: onnx.ModelProto) -> None:
+    model.metadata_props.add(key="samples", value="0123456789")
+
+
+def add_initializer(model: onnx.ModelProto) -> None:
+    array = np.zeros((24, 8), np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(array, "samples"))
+
+
+def add_bytes(store: Path) -> None:
+    field_of_no_schema = b"\xa2\x06\x05hello"  # number 100
+    put(store, "encoder.onnx", (store / LIVE / "encoder.onnx").read_bytes() + field_of_no_schema)
+
+
+def add_metric(store: Path) -> None:
+    vouch(store, lambda m: replace(m, metrics={**m.metrics, "samples": [1.0, 2.0]}))
+
+
+def add_file(place: str) -> Callable[[Path], None]:
+    def plant(store: Path) -> None:
+        (store / place).write_bytes(b"samples")
+
+    return plant
+
+
+PLANTS: dict[str, Callable[[Path], None]] = {
+    "a tensor among the prototypes": add_tensor("prototypes.safetensors"),
+    "a tensor beside the covariance": add_tensor("covariance.safetensors"),
+    "a tensor among the weights": add_tensor("encoder.safetensors"),
+    "a tensor in the snapshot": add_tensor("snapshot.safetensors"),
+    "more rows than classes": grow_tensor,
+    "metadata in the graph": change_graph(add_remark),
+    "an unused tensor in the graph": change_graph(add_initializer),
+    "bytes behind the graph": add_bytes,
+    "a figure in the manifest": add_metric,
+    "a file in the version": add_file(f"{LIVE}/samples"),
+    "a file in the store": add_file("samples"),
+    "a file beside the versions": add_file("versions/samples"),
+    "something in place of a checkpoint": add_file("checkpoint"),
+}
+
+
+@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
+def test_what_is_planted_is_noticed(taught: Path, plant: Callable[[Path], None], prd_edge) -> None:
+    plant(taught)
+    assert len(take_inventory(Store(taught)).unknown) == 1
+    code, _, err = prd_edge("verify", "--privacy", "--store", taught)
+    assert code == 4
+    assert "not known to the inventory" in err
+
+
+def test_a_checkpoint_is_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpointing, "SECONDS_BETWEEN", 0.0)
+    runtime = Runtime.open(tmp_path / "store", config=SMALL, threads=1)
+    runtime.init()
+
+    def power_cut(step) -> None:
+        if step.stage == "training" and step.done == step.total:
+            raise KeyboardInterrupt
+
+    folder = write_session(tmp_path / "one")
+    with pytest.raises(KeyboardInterrupt):
+        runtime.learn_session(folder, mode="prd", on_progress=power_cut, **TRAIN)
+    found = take_inventory(runtime.store)
+    assert found.unknown == []
+    assert [own.file for own in found.kept if "cut off" in own.derived_from] == ["checkpoint"]
+
+
+def test_where_single_images_show_through(taught: Path, prd_edge) -> None:
+    runtime = Runtime.open(taught)
+    report = runtime.learn_session([(picture(COLOURS["red"], 77), "red")])
+    assert "fewer than 5 new images of red" in report.warnings[0]
+    runtime.learn_session([(picture((90, 90, 90), 78), "grey")])
+    assert take_inventory(runtime.store).few == [
+        "grey: a sum of 1",
+        "red: version 000004 has 1 more than the one before it",
+    ]
+    code, out, err = prd_edge("verify", "--privacy", "--store", taught)
+    assert code == 0
+    assert "few images stand behind grey: a sum of 1" in err
+    assert "sum of the embeddings of all images of a class" in out
+
+
+def test_as_json(taught: Path, prd_edge) -> None:
+    code, out, _ = prd_edge("verify", "--privacy", "--json", "--store", taught)
+    document = json.loads(out)
+    assert code == 0
+    assert (document["schema"], document["live"], document["unknown"]) == (1, "000003", [])
+    assert {own["version"] for own in document["kept"]} == {None, "000001", "000002", "000003"}
