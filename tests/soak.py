@@ -26,6 +26,7 @@ import pytest
 CAMPAIGNS = {
     "kill": "tests.crash.rounds:kill_campaign",
     "io-errors": "tests.crash.rounds:io_error_campaign",
+    "power-loss": "tests.crash.cuts:campaign",
 }
 REPORT = Path("work/soak.json")
 SECONDS_BETWEEN_LINES = 60
