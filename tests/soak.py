@@ -27,6 +27,8 @@ CAMPAIGNS = {
     "kill": "tests.crash.rounds:kill_campaign",
     "io-errors": "tests.crash.rounds:io_error_campaign",
     "power-loss": "tests.crash.cuts:campaign",
+    "kill-learn-session": "tests.crash.whole_process:imprint_campaign",
+    "kill-training": "tests.crash.whole_process:training_campaign",
     "race": "tests.concurrency.race:campaign",
 }
 REPORT = Path("work/soak.json")
