@@ -131,19 +131,28 @@ class Store:
     def problems(self) -> dict[str, list[str]]:
         """By version, what `verify` found; the store itself under its own path."""
         found: dict[str, list[str]] = {}
-        pointer = self.pointer()
-        if pointer is None:
-            found[str(self.path)] = [f"{self.current} is damaged or missing"]
-        elif pointer.live not in self.complete_names():
-            found[str(self.path)] = [f"version {pointer.live}, which CURRENT names, is missing"]
+        if problem := self._problem_of_current():
+            found[str(self.path)] = [problem]
         for name in self.version_names():
             try:
-                found[name] = self._open(name).problems()
+                problems = self._open(name).problems()
             except FileNotFoundError:
                 continue  # removed meanwhile
             except StoreError as error:
-                found[name] = [str(error)]
+                problems = [str(error)]
+            if not problems or (self.versions / name).exists():  # or else removed meanwhile
+                found[name] = problems
         return found
+
+    def _problem_of_current(self) -> str | None:
+        pointer = self.pointer()
+        if pointer is None:
+            return f"{self.current} is damaged or missing"
+        if pointer.live in self.complete_names():
+            return None
+        if self.pointer() != pointer:  # gc removed that version since; CURRENT has moved then
+            return self._problem_of_current()
+        return f"version {pointer.live}, which CURRENT names, is missing"
 
     def bytes_on_disk(self) -> int:
         """Unchanged files are shared between versions and counted once."""

@@ -26,9 +26,14 @@ import pytest
 CAMPAIGNS = {
     "kill": "tests.crash.rounds:kill_campaign",
     "io-errors": "tests.crash.rounds:io_error_campaign",
+    "power-loss": "tests.crash.cuts:campaign",
+    "kill-learn-session": "tests.crash.whole_process:imprint_campaign",
+    "kill-training": "tests.crash.whole_process:training_campaign",
+    "race": "tests.concurrency.race:campaign",
 }
 REPORT = Path("work/soak.json")
 SECONDS_BETWEEN_LINES = 60
+LONGEST_COMPLAINT = 2000  # characters
 Function = Callable[[Random, Path], Counter[str]]
 
 
@@ -54,7 +59,7 @@ class Campaign:
             self.failures.append(seed)
             again = f"scripts/soak --only {self.name} --round {seed}"
             print(f"{self.name} FAILED, round {seed}; again: {again}", flush=True)
-            traceback.print_exc()
+            print(traceback.format_exc()[-LONGEST_COMPLAINT:], flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             self.seconds += time.monotonic() - started

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -39,6 +40,10 @@ COMMANDS = {
 
 
 _STANDARD_ERROR = 2
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, as systemd stops a service: all that cleans up after Ctrl-C does so after it."""
 
 
 class LazyGroup(click.Group):
@@ -76,12 +81,18 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
     _fill_closed_streams()
     _settle_streams()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     exit_code = _run(arguments)
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     # Everything is written: tearing the interpreter down would only cost the user 20 ms.
     os._exit(exit_code)
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise _Terminated
 
 
 def _fill_closed_streams() -> None:
@@ -124,10 +135,11 @@ def _run(arguments: list[str] | None) -> int:
         command = context.command_path if context else "prd-edge"
         message = " ".join(error.format_message().split()).rstrip(".")
         return _fail(f"{message}; see '{command} --help'", error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:  # click turns the first into the second
+        is_terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
         return _fail(
             "interrupted; a change is made whole or not at all, 'prd-edge history' shows which",
-            130,
+            143 if is_terminated else 130,
         )
     except (SystemExit, BrokenPipeError):  # the reader of our output has gone, as `head` does
         with suppress(OSError):

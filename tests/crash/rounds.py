@@ -52,13 +52,13 @@ def complaint_of(run: Callable[[], object]) -> str | None:
     return None
 
 
-def _random_stage(random: Random, folder: Path) -> Stage:
+def random_stage(random: Random, folder: Path) -> Stage:
     tiny_store.teach(folder / "taught")
     return Stage(random.choice(list(SCENARIOS)), folder / "taught", folder)
 
 
 def kill_campaign(random: Random, folder: Path) -> Counter[str]:
-    stage = _random_stage(random, folder)
+    stage = random_stage(random, folder)
     for _ in range(FAULTS_A_ROUND):
         killed(stage, random.randrange(stage.operations))
     return Counter({"kills": FAULTS_A_ROUND})
@@ -66,7 +66,7 @@ def kill_campaign(random: Random, folder: Path) -> Counter[str]:
 
 def io_error_campaign(random: Random, folder: Path) -> Counter[str]:
     """Some fail once, some for good, some now and then."""
-    stage = _random_stage(random, folder)
+    stage = random_stage(random, folder)
     counts: Counter[str] = Counter()
     for _ in range(FAULTS_A_ROUND):
         at = random.randrange(stage.operations)

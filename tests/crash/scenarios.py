@@ -53,11 +53,12 @@ def state(store: Store) -> State:
     if not store.exists():
         return NO_STORE
     live = store.live()
-    digests = {
-        name: hashlib.sha256((live.path / name).read_bytes()).hexdigest()
-        for name in live.manifest.files
-    }
+    digests = {name: _sha256(live.path / name) for name in live.manifest.files}
     return State(live.name, tuple(live.manifest.classes.items()), tuple(digests.items()))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "missing"
 
 
 def collect_garbage(runtime: Runtime) -> None:
@@ -144,7 +145,8 @@ class Stage:
     def __init__(self, name: str, taught: Path, folder: Path) -> None:
         """`taught` is a store of `tiny_store.teach`; `folder` takes the copies."""
         self.scenario = SCENARIOS[name]
-        self._folder = folder
+        self.desk = folder / "desk"  # where the copy stands, alone
+        self.desk.mkdir()
         self._source = Store(shutil.copytree(taught, folder / "source"))
         self.scenario.before(open_quietly(self._source))
         self.old = state(self._source)
@@ -154,7 +156,7 @@ class Stage:
         self.discard(finished)
 
     def copy(self) -> Store:
-        target = self._folder / "victim"
+        target = self.desk / "store"
         if self._source.path.exists():
             shutil.copytree(self._source.path, target)
         return Store(target)
