@@ -26,6 +26,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
+import numpy as np
+
 from prd_edge.errors import GuardRefusedError, InvalidInputError
 from prd_edge.files import explained, refuse_target, replace_files
 from prd_edge.model import load_predictor
@@ -59,6 +61,7 @@ class Source:
     def of(cls, version: Version) -> Source:
         predictor = load_predictor(version)
         predictor.refuse_empty()
+        predictor.embedder.embed_alone(np.zeros((8, 8, 3), np.uint8))  # an encoder that can be run
         return cls(version, predictor)
 
     def answer(self, picture: Picture) -> Answer:
