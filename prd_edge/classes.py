@@ -14,7 +14,8 @@ from prd_edge.errors import InvalidInputError
 MAX_NAME_BYTES = 200
 
 # Control codes, invisible formatting (text direction among it), surrogates, line separators.
-_FORBIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_FORBIDDEN_CATEGORIES = _CONTROLS | {"Co", "Cn"}
 # Joiners are invisible too, but words of several scripts and emoji need them.
 _JOINERS = {"\u200c", "\u200d"}
 
@@ -51,6 +52,14 @@ def _is_forbidden(character: str) -> bool:
     if character in "/\\":
         return True
     return unicodedata.category(character) in _FORBIDDEN_CATEGORIES and character not in _JOINERS
+
+
+def has_control_codes(text: str) -> bool:
+    """Whether it could trick a terminal. Unlike a class name it may have characters of a later
+    Unicode than ours: what is kept must stay readable on older systems."""
+    return not text.isprintable() and any(
+        unicodedata.category(c) in _CONTROLS and c not in _JOINERS for c in text
+    )
 
 
 def refuse_clashes(names: Iterable[str]) -> None:
