@@ -187,12 +187,15 @@ class Store:
                 raise
             raise StoreCorruptError(f"{path / MANIFEST} is missing; {_GO_BACK}") from None
         except OSError as error:
-            raise StoreCorruptError(f"{path / MANIFEST}: {error.strerror}") from error
+            message = f"{path / MANIFEST} is damaged: {error.strerror}; {_GO_BACK}"
+            raise StoreCorruptError(message) from error
         except StoreCorruptError as error:
             message = f"{path / MANIFEST} is damaged: {error}; {_GO_BACK}"
             raise StoreCorruptError(message) from error
         if manifest.version != name:
-            raise StoreCorruptError(f"{path / MANIFEST} belongs to version {manifest.version}")
+            raise StoreCorruptError(
+                f"{path / MANIFEST} belongs to version {manifest.version}; {_GO_BACK}"
+            )
         return Version(path, manifest)
 
     def newest_good(self) -> Version:
