@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 DEFAULT_RADIUS = 0.6  # of a class of which nothing was held out
 _UNITS = 2.0**16
 _LARGEST = 2.0**53  # of the integers that float64 holds exactly
+_LARGEST_LIMIT = 1e6  # of a radius or leaning, which are a few at most
 _LABELS_SHOWN = 8
 _CHUNK = 1024  # embeddings held in double precision at a time
 
@@ -238,15 +239,14 @@ class PrototypeBank:
     ) -> Self:
         """`labels` with the number of images of each."""
         counts, sums = sums_of(labels, dimensions, prototypes)
-        c = len(labels)
         bank = cls(
             labels=tuple(labels),
             counts=counts,
             sums=sums,
             second_moment=_second_moment(dimensions, covariance),
             inherited=int(tensor(prototypes, "inherited", np.int64, 1)[0]),
-            radii=np.asarray(tensor(prototypes, "radii", np.float64, c), np.float64),
-            leanings=np.asarray(tensor(prototypes, "leanings", np.float64, c), np.float64),
+            radii=_limits(prototypes, "radii", len(labels)),
+            leanings=_limits(prototypes, "leanings", len(labels)),
         )
         are_known = 0 <= bank.degrees_of_freedom <= _LARGEST
         refuse_unless(are_known, f"inherited is {bank.inherited}, which cannot be")
@@ -262,6 +262,12 @@ def sums_of(
     refuse_unless(counts.tolist() == list(labels.values()), "counts are not those of the manifest")
     refuse_unless(np.abs(sums).max(initial=0.0) <= _LARGEST, "sums are larger than they can be")
     return counts, sums
+
+
+def _limits(tensors: Tensors, name: str, count: int) -> NDArray[np.float64]:
+    found = np.asarray(tensor(tensors, name, np.float64, count), np.float64)
+    refuse_unless(np.abs(found).max(initial=0.0) <= _LARGEST_LIMIT, f"{name} cannot be that large")
+    return found
 
 
 def _second_moment(dimensions: int, tensors: Tensors) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LARGEST_FILE = 2 * 2**30  # no graph can be larger
 _MOST_IMAGES = 2**40
 _MOST_DIMENSIONS = 2**14  # a covariance has their square
+_DEEPEST_METRICS = 10
 _LONGEST_REASON = 200
 
 
@@ -112,14 +113,17 @@ class Manifest:
             "software": self.software,
             "name of the encoder": encoder.name,
             "licence": encoder.licence,
-            "first stage that was trained": encoder.adapted_from or "",
+            "first stage that was trained": ""
+            if encoder.adapted_from is None
+            else encoder.adapted_from,
             **{f"class {label!a}": label for label in self.classes},
         }
         for name, text in texts.items():
             if not isinstance(text, str) or has_control_codes(text):
                 raise ValueError(f"its {name} is not a text")
-        if not _VERSION.fullmatch(self.version) or not _VERSION.fullmatch(self.parent or "000000"):
-            raise ValueError("a version that is no number")
+        for version in (self.version, self.parent):
+            if version is not None and not _VERSION.fullmatch(version):
+                raise ValueError("a version that is no number")
         _refuse_number("schema", self.schema, SCHEMA, SCHEMA)
         _refuse_number("image size", encoder.image_size, 1, IMAGE_SIZE_RANGE[1])
         for width in encoder.parts:
@@ -131,13 +135,19 @@ class Manifest:
             _refuse_number("size of a file", record.size, 0, _LARGEST_FILE)
             if not _SHA256.fullmatch(record.sha256):
                 raise ValueError("a sha256 that is none")
-        if not isinstance(self.metrics, dict):
+        if not isinstance(self.metrics, dict) or _is_deep(self.metrics, _DEEPEST_METRICS):
             raise ValueError("metrics that are none")
 
 
 def _refuse_number(name: str, value: object, low: int, high: int) -> None:
     if type(value) is not int or not low <= value <= high:
         raise ValueError(f"its {name} is not from {low} to {high}")
+
+
+def _is_deep(value: object, most: int) -> bool:
+    """Whether there are more than so many things within each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return most < 0 or any(_is_deep(own, most - 1) for own in inner)
 
 
 def _short(error: Exception) -> str:

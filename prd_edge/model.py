@@ -92,7 +92,7 @@ def parse_tensors(data: bytes, file: str = ENCODER) -> Tensors:
     try:
         return load(data)
     except (SafetensorError, KeyError, ValueError) as error:  # KeyError: a kind numpy has not
-        raise StoreCorruptError(f"{file}: {error}") from error
+        raise StoreCorruptError(f"{file}: {str(error)[:200]}") from error
 
 
 def load_embedder(

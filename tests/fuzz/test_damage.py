@@ -31,17 +31,29 @@ KINDS = (
 def campaign(random: Random, folder: Path) -> Counter[str]:
     done: Counter[str] = Counter()
     data = tiny.write_session(folder / "data", "blue", "green")
-    for _ in range(10):
-        store = tiny.make_store(folder / "store")
-        files = sorted(path for path in store.rglob("*") if path.is_file() and path.name != "LOCK")
-        path = random.choice(files)
-        kind = random.choice(KINDS)
+    store = tiny.make_store(folder / "store")
+    files = sorted(path for path in store.rglob("*") if path.is_file() and path.name != "LOCK")
+    good = {path: path.read_bytes() for path in files}
+    for _ in range(20):
+        path, kind = random.choice(files), random.choice(KINDS)
         if damage(random, path, kind):
             done["files damaged"] += 1
             assert_noticed(random, store, path, data, kind)
-        shutil.rmtree(store)
+        restore(path, good)
+    shutil.rmtree(store)
     shutil.rmtree(data)
     return done
+
+
+def restore(path: Path, good: dict[Path, bytes]) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+    path.with_name(f"{path.name}.aside").unlink(missing_ok=True)
+    path.write_bytes(good[path])
+    current = next(own for own in good if own.name == "CURRENT")
+    current.write_bytes(good[current])  # it was rolled back
 
 
 def damage(random: Random, path: Path, kind: str) -> bool:
@@ -116,7 +128,7 @@ def ask_another(random: Random, store: Path, path: Path, data: Path, *, is_live:
         ("evaluate", data), ("feedback", picture, "--is", "blue"), ("gc",),
         ("classes", "rename", "red", "rot"), ("learn-session", data, "--mode", "imprint"),
     ]  # fmt: skip
-    if random.random() < 0.01:
+    if random.random() < 0.004:
         commands = [("export", "-o", store.parent / "model.onnx")]
     command = random.choice(commands)
     if not is_live and command[0] in ("feedback", "classes", "learn-session", "gc"):
@@ -142,7 +154,8 @@ def assert_way_back(store: Path, path: Path, data: Path) -> None:
     assert f"version {good[-1]} is live" in back.out
     if good[-1] == "000002":
         assert_answered(
-            run("predict", data / "blue/0.png", "--json", "--threads", 1, "--store", store), good[-1]
+            run("predict", data / "blue/0.png", "--json", "--threads", 1, "--store", store),
+            good[-1],
         )
 
 
@@ -175,4 +188,4 @@ def test_no_version_is_good(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_damage(tmp_path: Path, seed: int) -> None:
-    assert rounds(campaign, seed, tmp_path, count=11)["files damaged"] >= 90
+    assert rounds(campaign, seed, tmp_path, count=6)["files damaged"] >= 100
