@@ -26,14 +26,17 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
+import numpy as np
+
 from prd_edge.errors import GuardRefusedError, InvalidInputError
 from prd_edge.files import explained, refuse_target, replace_files
 from prd_edge.model import load_predictor
 from prd_edge.model_card import model_card
+from prd_edge.plain_file import NotPlainError, read_plain_file
 from prd_edge.predictor import Predictor
 from prd_edge.store import Version
 
-from .certificate import Certificate, refuse_disagreement
+from .certificate import Certificate, document_of, refuse_disagreement
 from .pictures import Picture, demo_pictures, pictures_to_check, pictures_to_fit
 
 
@@ -44,6 +47,8 @@ class Answer(NamedTuple):
     confidences: Mapping[str, float]  # of every class
     unknown: bool
 
+
+_LARGEST_CERTIFICATE = 2**20
 
 Answerer = Callable[[Picture], Answer]
 
@@ -59,6 +64,7 @@ class Source:
     def of(cls, version: Version) -> Source:
         predictor = load_predictor(version)
         predictor.refuse_empty()
+        predictor.embedder.embed_alone(np.zeros((8, 8, 3), np.uint8))  # an encoder that can be run
         return cls(version, predictor)
 
     def answer(self, picture: Picture) -> Answer:
@@ -104,10 +110,22 @@ class Exporter(ABC):
 
     def certificate(self, target: Path) -> Certificate | None:
         """Of what was exported to there; None where it is lost."""
+        text = self._certificate_text(target)
+        return None if text is None else Certificate.from_json(text)
+
+    def _certificate_text(self, target: Path) -> str | None:
         try:
-            return Certificate.from_json(self.certificate_path(target).read_text(errors="replace"))
+            path = self.certificate_path(target)
+            data = read_plain_file(path, most=_LARGEST_CERTIFICATE, follow_link=True)
+        except (NotPlainError, PermissionError) as error:
+            raise InvalidInputError(f"cannot read {path}: {error.strerror}") from error
         except OSError:
             return None
+        return data.decode(errors="replace")
+
+    def certificate_inside(self, data: bytes) -> str | None:  # noqa: ARG002
+        """The text that `stamped` put into the model; None where the format has no place for it."""
+        return None
 
     def card_path(self, target: Path) -> Path:
         return target.with_name(target.name + ".card.md")
@@ -179,12 +197,16 @@ class Exporter(ABC):
         return found
 
     def _refuse_changed(self, target: Path, data: bytes) -> None:
-        """The certificate may be lost; if it is there, it must be for these bytes."""
-        try:
-            text = self.certificate_path(target).read_text(errors="replace")
-        except OSError:
+        """The certificate may be lost; if it is there, it must be for these bytes, and say what
+        the one inside says."""
+        text = self._certificate_text(target)
+        if text is None:
             return
-        if Certificate.from_json(text) is None or sha256(data).hexdigest() not in text:
+        inside = self.certificate_inside(data)
+        beside = document_of(text)
+        is_for_these = beside.pop("sha256", None) == sha256(data).hexdigest()
+        is_same = inside is None or document_of(inside) == beside
+        if Certificate.from_json(text) is None or not is_for_these or not is_same:
             raise GuardRefusedError(
                 f"{self.certificate_path(target)} is not the certificate of {target}: one of them "
                 "was changed; export it anew"

@@ -31,14 +31,23 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate | None:
         """None for what is no certificate; what else stands with it is passed over."""
+        found = document_of(text)
         try:
-            found = json.loads(text)
             own = cls(**{f.name: found[f.name] for f in fields(cls) if f.name in found})
-        except (ValueError, TypeError, RecursionError):
+        except TypeError:
             return None
         numbers = (own.images, own.top1_agreement, own.unknown_agreement, own.largest_difference)
         is_whole = isinstance(own.format, str) and isinstance(own.version, str)
         return own if is_whole and all(isinstance(n, int | float) for n in numbers) else None
+
+
+def document_of(text: str) -> dict[str, Any]:
+    """What a certificate says, word for word; nothing where it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def refuse_disagreement(found: Certificate, agreement: float, tolerance: float | None) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import TensorProto, checker, compose, helper, numpy_helper
+from onnx import TensorProto, checker, compose, helper, numpy_helper, shape_inference
 
+from prd_edge.errors import StoreCorruptError
 from prd_edge.likeness import LENGTH
 from prd_edge.onnx_bytes import OPSET
 from prd_edge.readout import NEAR_TIE, Readout
@@ -35,6 +36,15 @@ def whole_graph(
 ) -> bytes:
     """One model file, with another encoder than the store's, if given. `half_precision`: in
     which the readout's weights are kept."""
+    try:
+        return _merged(source, encoder, half_precision)
+    except (ValueError, DecodeError, checker.ValidationError, shape_inference.InferenceError) as e:
+        raise StoreCorruptError(
+            f"the graphs of version {source.version.name} do not fit together: {e}"
+        ) from e
+
+
+def _merged(source: Source, encoder: bytes | None, half_precision: bool) -> bytes:
     preprocess = onnx.load_from_string(source.version.read(PREPROCESS_GRAPH))
     network = onnx.load_from_string(encoder or source.version.read(ENCODER_GRAPH))
     looks = len(source.predictor.embedder.preprocess(np.zeros((8, 8, 3), np.uint8)))

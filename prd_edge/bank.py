@@ -17,19 +17,22 @@ still taken for it, and its leaning, what people's feedback has added to its sco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from prd_edge.errors import InvalidInputError, StoreCorruptError
+from prd_edge.tensor_file import Tensors, refuse_unless, tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_RADIUS = 0.6  # of a class of which nothing was held out
 _UNITS = 2.0**16
+_LARGEST = 2.0**53  # of the integers that float64 holds exactly
+_LARGEST_LIMIT = 1e6  # of a radius or leaning, which are a few at most
 _LABELS_SHOWN = 8
 _CHUNK = 1024  # embeddings held in double precision at a time
 
@@ -229,26 +232,54 @@ class PrototypeBank:
     @classmethod
     def from_tensors(
         cls,
-        labels: Iterable[str],
-        prototypes: Mapping[str, NDArray[np.generic]],
-        covariance: Mapping[str, NDArray[np.generic]],
+        labels: Mapping[str, int],
+        dimensions: int,
+        prototypes: Tensors,
+        covariance: Tensors,
     ) -> Self:
-        sums = np.asarray(prototypes["sums"], np.float64)
-        dimensions = sums.shape[1]
-        second_moment = np.zeros((dimensions, dimensions))
-        triangle = covariance["second_moment"]
-        if triangle.size:
-            second_moment[np.tril_indices(dimensions)] = triangle
-            second_moment += np.tril(second_moment, -1).T
-        return cls(
+        """`labels` with the number of images of each."""
+        counts, sums = sums_of(labels, dimensions, prototypes)
+        bank = cls(
             labels=tuple(labels),
-            counts=np.asarray(prototypes["counts"], np.int64),
+            counts=counts,
             sums=sums,
-            second_moment=second_moment,
-            inherited=int(prototypes["inherited"][0]),
-            radii=np.asarray(prototypes["radii"], np.float64),
-            leanings=np.asarray(prototypes["leanings"], np.float64),
+            second_moment=_second_moment(dimensions, covariance),
+            inherited=int(tensor(prototypes, "inherited", np.int64, 1)[0]),
+            radii=_limits(prototypes, "radii", len(labels)),
+            leanings=_limits(prototypes, "leanings", len(labels)),
         )
+        are_known = 0 <= bank.degrees_of_freedom <= _LARGEST
+        refuse_unless(are_known, f"inherited is {bank.inherited}, which cannot be")
+        return bank
+
+
+def sums_of(
+    labels: Mapping[str, int], dimensions: int, tensors: Tensors
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Counts (C,) and sums (C, D)."""
+    counts = np.asarray(tensor(tensors, "counts", np.int64, len(labels)), np.int64)
+    sums = np.asarray(tensor(tensors, "sums", np.float64, len(labels), dimensions), np.float64)
+    refuse_unless(counts.tolist() == list(labels.values()), "counts are not those of the manifest")
+    refuse_unless(np.abs(sums).max(initial=0.0) <= _LARGEST, "sums are larger than they can be")
+    return counts, sums
+
+
+def _limits(tensors: Tensors, name: str, count: int) -> NDArray[np.float64]:
+    found = np.asarray(tensor(tensors, name, np.float64, count), np.float64)
+    refuse_unless(np.abs(found).max(initial=0.0) <= _LARGEST_LIMIT, f"{name} cannot be that large")
+    return found
+
+
+def _second_moment(dimensions: int, tensors: Tensors) -> NDArray[np.float64]:
+    """(D, D), from one triangle of it, or from nothing."""
+    second_moment = np.zeros((dimensions, dimensions))
+    if "second_moment" in tensors and tensors["second_moment"].size == 0:
+        return second_moment
+    triangle = tensor(tensors, "second_moment", np.float64, dimensions * (dimensions + 1) // 2)
+    refuse_unless(np.abs(triangle).max() <= _LARGEST, "second_moment is larger than it can be")
+    second_moment[np.tril_indices(dimensions)] = triangle
+    second_moment += np.tril(second_moment, -1).T
+    return second_moment
 
 
 def _between_classes(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from prd_edge import files
 from prd_edge.errors import StoreError
+from prd_edge.plain_file import read_plain_file
+
+_LARGEST = 4 * 2**30
 
 
 class CheckpointFile(NamedTuple):
@@ -20,7 +23,7 @@ class CheckpointFile(NamedTuple):
 
     def load(self, key: str) -> bytes | None:
         try:
-            content = self.path.read_bytes()
+            content = read_plain_file(self.path, most=_LARGEST)
         except OSError:
             return None
         data = content[len(_header(key, b"")) :]

@@ -14,9 +14,10 @@ from prd_edge.errors import InvalidInputError
 MAX_NAME_BYTES = 200
 
 # Control codes, invisible formatting (text direction among it), surrogates, line separators.
-_FORBIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_FORBIDDEN_CATEGORIES = _CONTROLS | {"Co", "Cn"}
 # Joiners are invisible too, but words of several scripts and emoji need them.
-_JOINERS = {"\u200c", "\u200d"}
+JOINERS = {"\u200c", "\u200d"}
 
 
 def clean_class_name(name: str) -> str:
@@ -34,7 +35,7 @@ def clean_class_name(name: str) -> str:
 def _problem(name: str) -> str | None:
     size = len(name.encode(errors="replace"))
     forbidden = next((c for c in name if _is_forbidden(c)), None)
-    if not name.strip() or set(name) <= _JOINERS:
+    if not name.strip() or set(name) <= JOINERS:
         return "is empty"
     if name != name.strip():
         return "begins or ends with a space"
@@ -50,7 +51,15 @@ def _problem(name: str) -> str | None:
 def _is_forbidden(character: str) -> bool:
     if character in "/\\":
         return True
-    return unicodedata.category(character) in _FORBIDDEN_CATEGORIES and character not in _JOINERS
+    return unicodedata.category(character) in _FORBIDDEN_CATEGORIES and character not in JOINERS
+
+
+def has_control_codes(text: str) -> bool:
+    """Whether it could trick a terminal. Unlike a class name it may have characters of a later
+    Unicode than ours: what is kept must stay readable on older systems."""
+    return not text.isprintable() and any(
+        unicodedata.category(c) in _CONTROLS and c not in JOINERS for c in text
+    )
 
 
 def refuse_clashes(names: Iterable[str]) -> None:

@@ -88,8 +88,10 @@ class StoreWriter:
             if _UNFINISHED.fullmatch(path.name):
                 files.remove_tree(path)
         for name in self._store.complete_names():
-            for path in sorted((self._versions / name).glob(f"{_TEMPORARY}*")):  # of a repair
-                files.remove_file(path)
+            folder = self._versions / name
+            if not folder.is_symlink():
+                for path in sorted(folder.glob(f"{_TEMPORARY}*")):  # of a repair
+                    files.remove_file(path)
         names = self._store.complete_names()
         pointer = self._store.pointer()
         if pointer is None and names:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prd_edge.inference import available_threads, open_graph
+from prd_edge.errors import StoreCorruptError
+from prd_edge.inference import available_threads, open_graph, run_graph
 from prd_edge.parallel import Meanwhile
 from prd_edge.preprocess import Preprocessor
 
@@ -27,7 +28,10 @@ class Embedder:
         encoder_graph: Callable[[], bytes],
         *,
         threads: int | None = None,
+        dimensions: int | None = None,
     ) -> None:
+        """`dimensions`: those an embedding must have, where they are known."""
+        self._dimensions = dimensions
         self.threads = min(threads or available_threads(), available_threads())
         self.preprocess = Preprocessor(preprocess_graph)
         self._encoder_graph = encoder_graph
@@ -67,6 +71,14 @@ class Embedder:
         return self._run(self._encoder(threads=1), looks)
 
     def _run(self, encoder: Meanwhile[Any], looks: NDArray[np.uint8]) -> NDArray[np.float32]:
-        (embeddings,) = encoder.result().run(["embedding"], {"image": looks})  # (L, D)
+        embeddings = run_graph(encoder.result(), "encoder.onnx", "embedding", looks)  # (L, D)
+        is_right = embeddings.ndim == 2 and embeddings.dtype == np.float32
+        if not is_right or embeddings.shape[1] != (self._dimensions or embeddings.shape[1]):
+            raise StoreCorruptError(
+                f"encoder.onnx gives {embeddings.dtype} {embeddings.shape}, not embeddings of "
+                f"{self._dimensions} dimensions"
+            )
+        if not np.isfinite(embeddings).all():
+            raise StoreCorruptError("the encoder gave values that are not numbers")
         result: NDArray[np.float32] = embeddings.mean(axis=0)
         return result

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prd_edge.errors import InvalidInputError
+from prd_edge.plain_file import NotPlainError, read_plain_file
 
+_LARGEST = 64 * 2**20
 _MAKE_ONE = "prd-edge evaluate FOLDER --json > evaluation.json"
 
 
@@ -36,9 +38,11 @@ class Evaluated(NamedTuple):
 
 def _text(path: Path) -> str:
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise InvalidInputError(f"{path} is not a file; make one: {_MAKE_ONE}")
-        return path.read_text(encoding="utf-8")
+        return read_plain_file(path, most=_LARGEST, follow_link=True).decode()
+    except NotPlainError as error:
+        raise InvalidInputError(
+            f"{path} is not an evaluation ({error.strerror}); make one: {_MAKE_ONE}"
+        ) from error
     except OSError as error:
         raise InvalidInputError(
             f"cannot read {path}: {error.strerror}; make one: {_MAKE_ONE}"

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from prd_edge.errors import InvalidInputError, StoreError, StoreLockedError
+from prd_edge.plain_file import read_plain_file
 
 _LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS}
 
@@ -32,6 +33,7 @@ _CAUSES = {
     errno.EPERM: "not permitted; check who owns the folder",
     errno.EIO: "the disk reported an input/output error; check the hardware",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ELOOP: "there is a link where a file should be; remove it",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one (--store, --output)",
 }
 
@@ -154,12 +156,12 @@ def remove_file(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a directory that nothing points at any more."""
+    """Remove a directory that nothing points at any more; of a link, the link alone."""
+    if path.is_symlink() or not path.is_dir():
+        remove_file(path)
+        return
     for child in sorted(path.iterdir()):
-        if child.is_dir() and not child.is_symlink():
-            remove_tree(child)
-        else:
-            remove_file(child)
+        remove_tree(child)
     remove_empty_directory(path)
 
 
@@ -192,9 +194,9 @@ def writer_lock(path: Path) -> Iterator[None]:
         with suppress(OSError):  # only a courtesy to the next writer
             command = Path(sys.argv[0]).name or "python"
             since = time.strftime("%Y-%m-%d %H:%M:%S")
-            holder.write_text(
-                f"{command}, process {os.getpid()} on {socket.gethostname()}, since {since}\n"
-            )
+            who = f"{command}, process {os.getpid()} on {socket.gethostname()}, since {since}\n"
+            holder.unlink(missing_ok=True)  # it might be a pipe, or a link to a file of value
+            holder.write_text(who)
         yield
     finally:
         with suppress(OSError):
@@ -215,8 +217,9 @@ def _holder_of(lock: Path) -> Path:
 
 def _lock(path: Path) -> int | None:
     """A descriptor that holds the lock, or None where another process does."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, flags, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_ino == path.stat().st_ino:
@@ -231,7 +234,8 @@ def _lock(path: Path) -> int | None:
 
 def _read(holder: Path) -> str:
     try:
-        first, *_ = holder.read_text(errors="replace").splitlines() or [""]
+        text = read_plain_file(holder, most=4096).decode(errors="replace")
+        first, *_ = text.splitlines() or [""]
     except OSError:
         first = ""
     return first[:200] or "unknown"

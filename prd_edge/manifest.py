@@ -13,12 +13,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
+from prd_edge.classes import has_control_codes
 from prd_edge.config import StoreConfig
-from prd_edge.encoders import EncoderSpec
+from prd_edge.encoders import IMAGE_SIZE_RANGE, EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 
 SCHEMA = 3
 _FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)?")  # never a path
+_VERSION = re.compile(r"[0-9]{6}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LARGEST_FILE = 2 * 2**30  # no graph can be larger
+_MOST_IMAGES = 2**40
+_MOST_DIMENSIONS = 2**14  # a covariance has their square
+_DEEPEST_METRICS = 10
+_LONGEST_REASON = 200
 
 
 class FileRecord(NamedTuple):
@@ -75,9 +83,9 @@ class Manifest:
                 )
             return cls._from_body(body)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise StoreCorruptError(f"not a valid manifest ({error})") from error
+            raise StoreCorruptError(f"not a valid manifest ({_short(error)})") from error
         except InvalidInputError as error:
-            raise StoreCorruptError(str(error)) from error
+            raise StoreCorruptError(_short(error)) from error
 
     @classmethod
     def _from_body(cls, body: dict[str, Any]) -> Self:
@@ -92,7 +100,58 @@ class Manifest:
             "encoder": EncoderSpec(**{**encoder, "parts": tuple(encoder["parts"])}),
             "files": {name: FileRecord(**record) for name, record in body["files"].items()},
         }
-        return cls(**values)
+        manifest = cls(**values)
+        manifest._refuse_foreign_values()
+        return manifest
+
+    def _refuse_foreign_values(self) -> None:
+        """A checksum can be made by anybody: what is used later must be what it is taken for."""
+        encoder = self.encoder
+        texts = {
+            "created": self.created,
+            "action": self.action,
+            "software": self.software,
+            "name of the encoder": encoder.name,
+            "licence": encoder.licence,
+            "first stage that was trained": ""
+            if encoder.adapted_from is None
+            else encoder.adapted_from,
+            **{f"class {label!a}": label for label in self.classes},
+        }
+        for name, text in texts.items():
+            if not isinstance(text, str) or has_control_codes(text):
+                raise ValueError(f"its {name} is not a text")
+        for version in (self.version, self.parent):
+            if version is not None and not _VERSION.fullmatch(version):
+                raise ValueError("a version that is no number")
+        _refuse_number("schema", self.schema, SCHEMA, SCHEMA)
+        _refuse_number("image size", encoder.image_size, 1, IMAGE_SIZE_RANGE[1])
+        for width in encoder.parts:
+            _refuse_number("width of a part", width, 1, _MOST_DIMENSIONS)
+        _refuse_number("number of dimensions", encoder.dimensions, 0, _MOST_DIMENSIONS)
+        for count in self.classes.values():
+            _refuse_number("number of images", count, 1, _MOST_IMAGES)
+        for record in self.files.values():
+            _refuse_number("size of a file", record.size, 0, _LARGEST_FILE)
+            if not _SHA256.fullmatch(record.sha256):
+                raise ValueError("a sha256 that is none")
+        if not isinstance(self.metrics, dict) or _is_deep(self.metrics, _DEEPEST_METRICS):
+            raise ValueError("metrics that are none")
+
+
+def _refuse_number(name: str, value: object, low: int, high: int) -> None:
+    if type(value) is not int or not low <= value <= high:
+        raise ValueError(f"its {name} is not from {low} to {high}")
+
+
+def _is_deep(value: object, most: int) -> bool:
+    """Whether there are more than so many things within each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return most < 0 or any(_is_deep(own, most - 1) for own in inner)
+
+
+def _short(error: Exception) -> str:
+    return str(error)[:_LONGEST_REASON]
 
 
 def _canonical(body: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from prd_edge.errors import StoreCorruptError
 from prd_edge.predictor import Predictor
 from prd_edge.readout import Readout
 from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH, Version
+from prd_edge.tensor_file import Tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,11 +99,11 @@ def retrained_contents(encoder: BuiltEncoder, snapshot: bytes) -> dict[str, byte
     }
 
 
-def parse_tensors(data: bytes, file: str = ENCODER) -> Mapping[str, NDArray[np.generic]]:
+def parse_tensors(data: bytes, file: str = ENCODER) -> Tensors:
     try:
         return load(data)
-    except SafetensorError as error:
-        raise StoreCorruptError(f"{file}: {error}") from error
+    except (SafetensorError, KeyError, ValueError) as error:  # KeyError: a kind numpy has not
+        raise StoreCorruptError(f"{file}: {str(error)[:200]}") from error
 
 
 def load_embedder(
@@ -113,7 +115,8 @@ def load_embedder(
     if encoder_graph is None:
         data = version.read(ENCODER_GRAPH)
         encoder_graph = lambda: data  # noqa: E731
-    return Embedder(version.read(PREPROCESS_GRAPH), encoder_graph, threads=threads)
+    preprocess = version.read(PREPROCESS_GRAPH)
+    return Embedder(preprocess, encoder_graph, threads=threads, dimensions=_dimensions(version))
 
 
 def load_predictor(
@@ -129,27 +132,47 @@ def load_predictor(
 
 
 def load_readout(version: Version) -> Readout:
-    return Readout.from_tensors(version.manifest.classes, _tensors(version, PROTOTYPES))
+    with _told(version, PROTOTYPES):
+        tensors = _tensors(version, PROTOTYPES)
+        return Readout.from_tensors(version.manifest.classes, _dimensions(version), tensors)
 
 
 def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
     """By class, without reading the covariance."""
-    from prd_edge.bank import prototypes_of
+    from prd_edge.bank import prototypes_of, sums_of
 
-    tensors = _tensors(version, PROTOTYPES)
-    means = prototypes_of(
-        np.asarray(tensors["sums"], np.float64), np.asarray(tensors["counts"], np.int64)
-    )
-    return dict(zip(version.manifest.classes, means, strict=True))
+    classes = version.manifest.classes
+    with _told(version, PROTOTYPES):
+        counts, sums = sums_of(classes, _dimensions(version), _tensors(version, PROTOTYPES))
+    return dict(zip(classes, prototypes_of(sums, counts), strict=True))
 
 
 def load_knowledge(version: Version) -> Knowledge:
     from prd_edge.bank import PrototypeBank
 
-    prototypes = _tensors(version, PROTOTYPES)
-    labels = tuple(version.manifest.classes)
-    bank = PrototypeBank.from_tensors(labels, prototypes, _tensors(version, COVARIANCE))
-    return Knowledge(bank, Readout.from_tensors(labels, prototypes))
+    prototypes, covariance = _tensors(version, PROTOTYPES), _tensors(version, COVARIANCE)
+    classes, dimensions = version.manifest.classes, _dimensions(version)
+    with _told(version, f"{PROTOTYPES} or {COVARIANCE}"):
+        bank = PrototypeBank.from_tensors(classes, dimensions, prototypes, covariance)
+        return Knowledge(bank, Readout.from_tensors(classes, dimensions, prototypes))
+
+
+@contextmanager
+def _told(version: Version, files: str) -> Iterator[None]:
+    """Where it is that something is wrong, and what to do."""
+    try:
+        yield
+    except StoreCorruptError as error:
+        if str(version.path) in str(error):
+            raise
+        raise StoreCorruptError(
+            f"{version.path / files} cannot be used: {error}; run 'prd-edge rollback' to return "
+            "to the last good version"
+        ) from error
+
+
+def _dimensions(version: Version) -> int:
+    return version.manifest.encoder.dimensions
 
 
 def _bytes(tensors: Mapping[str, NDArray[np.generic]]) -> bytes:
@@ -157,5 +180,5 @@ def _bytes(tensors: Mapping[str, NDArray[np.generic]]) -> bytes:
     return serialise({name: np.ascontiguousarray(array) for name, array in tensors.items()})
 
 
-def _tensors(version: Version, file: str) -> Mapping[str, NDArray[np.generic]]:
+def _tensors(version: Version, file: str) -> Tensors:
     return parse_tensors(version.read(file), str(version.path / file))

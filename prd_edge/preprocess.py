@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from prd_edge.inference import open_graph
+from prd_edge.inference import open_graph, run_graph
 from prd_edge.onnx_bytes import model_bytes
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Preprocessor:
 
     def __call__(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """(H, W, 3) to its looks (L, S, S, 3)."""
-        (squares,) = self._session.run(["square"], {"image": image[None]})
-        result: NDArray[np.uint8] = squares
+        result: NDArray[np.uint8]
+        result = run_graph(self._session, "preprocess.onnx", "square", image[None])
         return result
 
 

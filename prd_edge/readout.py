@@ -20,14 +20,15 @@ nearest other class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from prd_edge.cholesky import solve_positive
-from prd_edge.errors import InvalidInputError
+from prd_edge.errors import InvalidInputError, StoreCorruptError
 from prd_edge.likeness import Directions
+from prd_edge.tensor_file import Tensors, refuse_unless, tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 # An isotropic prior worth D / 5 images: chosen on grocery, trashnet and CIFAR-100, 2 to 500
 # images a class (docs/results.md); the optimum is flat.
 _SHRINKAGE_RATE = 5.0
+_LARGEST = 1e30  # of a margin or temperature
 NEAR_TIE = 0.001  # in margins
 # A variance of this size is what rounding leaves of images that embed alike.
 _NO_SPREAD = 1e-9
@@ -71,7 +73,10 @@ class Readout(NamedTuple):
         sigma = shrunk_covariance(bank)
         middle = prototypes.mean(axis=0) if len(prototypes) else np.zeros(bank.dimensions)
         spread = prototypes - middle  # (C, D)
-        weights = spread if sigma is None else solve_positive(sigma, spread.T).T  # (C, D)
+        try:
+            weights = spread if sigma is None else solve_positive(sigma, spread.T).T  # (C, D)
+        except np.linalg.LinAlgError as error:
+            raise StoreCorruptError(f"the covariance is none of any images ({error})") from error
         gram = spread @ weights.T  # (C, C)
         starts = weights @ middle
         biases = -starts - 0.5 * np.diag(gram)
@@ -104,13 +109,18 @@ class Readout(NamedTuple):
 
     def verdict(self, embedding: NDArray[np.float32]) -> Verdict:
         """Of one picture (D,)."""
-        scores = self.scores(embedding[None])  # (1, C)
-        answer = scores.argmax(axis=1)  # (1,)
-        likeness = float(self.likeness(scores, answer)[0])
+        with np.errstate(all="ignore"):
+            scores = self.scores(embedding[None])  # (1, C)
+            answer = scores.argmax(axis=1)  # (1,)
+            likeness = float(self.likeness(scores, answer)[0])
+            confidences = self.confidences(scores)[0]
+        if not np.isfinite(confidences).all() or not np.isfinite(likeness):
+            raise StoreCorruptError(
+                "the readout gives values that are not numbers; run 'prd-edge rollback' to return "
+                "to the last good version"
+            )
         is_known = likeness >= self.radii[answer[0]]
-        return Verdict(
-            self.confidences(scores)[0], likeness, self.labels[answer[0]] if is_known else None
-        )
+        return Verdict(confidences, likeness, self.labels[answer[0]] if is_known else None)
 
     def following(self, old: PrototypeBank, new: PrototypeBank) -> Readout:
         """For a bank in which only radii and leanings are others."""
@@ -149,23 +159,34 @@ class Readout(NamedTuple):
         }
 
     @classmethod
-    def from_tensors(
-        cls, labels: Iterable[str], tensors: Mapping[str, NDArray[np.generic]]
-    ) -> Readout:
-        return cls(
-            tuple(labels),
-            np.asarray(tensors["readout.weights"], np.float32),
-            np.asarray(tensors["readout.biases"], np.float32),
-            float(tensors["readout.margin"][0]),
-            Directions(
-                *(np.asarray(tensors[f"readout.{name}"], np.float32) for name in Directions._fields)
-            ),
-            np.asarray(tensors["readout.radii"], np.float32),
-            Temperature(
-                float(tensors["readout.temperature"][0]),
-                int(tensors["readout.temperature_images"][0]),
-            ),
+    def from_tensors(cls, labels: Iterable[str], dimensions: int, tensors: Tensors) -> Readout:
+        labels = tuple(labels)
+        c = len(labels)
+
+        def numbers(name: str, *shape: int) -> NDArray[np.float32]:
+            return np.asarray(tensor(tensors, f"readout.{name}", np.float32, *shape), np.float32)
+
+        def one(name: str, kind: type) -> float:
+            return float(tensor(tensors, f"readout.{name}", kind, 1)[0])
+
+        readout = cls(
+            labels,
+            numbers("weights", c, dimensions),
+            numbers("biases", c),
+            one("margin", np.float64),
+            Directions(numbers("starts", c), numbers("lengths", c), numbers("inverse", c, c)),
+            numbers("radii", c),
+            Temperature(one("temperature", np.float64), int(one("temperature_images", np.int64))),
         )
+        for name, value in (
+            ("margin", readout.margin),
+            ("temperature", readout.temperature.in_margins),
+        ):
+            is_usable = 0.0 < value <= _LARGEST and np.float32(value) > 0
+            refuse_unless(is_usable, f"readout.{name} is {value:g}, which cannot be")
+        refuse_unless(readout.temperature.images >= 0, "readout.temperature_images is negative")
+        refuse_unless((readout.directions.lengths >= 0).all(), "readout.lengths are negative")
+        return readout
 
 
 def typical_margin(scores: NDArray[np.float64]) -> float:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from prd_edge.errors import StoreCorruptError
 from prd_edge.manifest import Manifest
+
+_LARGEST = 1e15
 
 
 class SessionRecord(NamedTuple):
@@ -23,21 +26,34 @@ class SessionRecord(NamedTuple):
     @classmethod
     def of(cls, manifest: Manifest) -> SessionRecord | None:
         """None where no session made the version, but init, rename, remove or feedback."""
-        metrics = manifest.metrics
-        if "mode" not in metrics:
+        if "mode" not in manifest.metrics:
             return None
-        distances = [own["distance"] for own in metrics.get("drift", {}).values()]
+        try:
+            return cls._of(manifest.metrics)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise StoreCorruptError(
+                f"the figures of version {manifest.version} cannot be read ({error}); 'prd-edge "
+                "gc' removes old versions, 'prd-edge rollback' returns to an older one"
+            ) from error
+
+    @classmethod
+    def _of(cls, metrics: Mapping[str, Any]) -> SessionRecord:
+        def number(name: str) -> float | None:
+            return None if metrics.get(name) is None else _number(name, metrics[name])
+
+        drift = metrics.get("drift", {}).values()
+        distances = [_number("distance", own["distance"]) for own in drift]
         return cls(
             learned_by=_learned_by(metrics.get("training")),
             added=len(metrics.get("added", ())),
             updated=len(metrics.get("updated", ())),
-            images=metrics.get("images_used", 0),
-            holdout_images=metrics.get("holdout_images", 0),
-            holdout_accuracy_before=metrics.get("holdout_accuracy_before"),
-            holdout_accuracy=metrics.get("holdout_accuracy"),
-            calibration_error=metrics.get("calibration_error"),
+            images=int(number("images_used") or 0),
+            holdout_images=int(number("holdout_images") or 0),
+            holdout_accuracy_before=number("holdout_accuracy_before"),
+            holdout_accuracy=number("holdout_accuracy"),
+            calibration_error=number("calibration_error"),
             largest_drift=max(distances, default=None),
-            seconds=metrics.get("seconds"),
+            seconds=number("seconds"),
         )
 
 
@@ -51,3 +67,9 @@ def _learned_by(training: Mapping[str, Any] | None) -> str:
     if training is None:
         return "imprinted"
     return "trained" if training["kept"] else "trained but not kept"
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        raise ValueError(f"{name} is no number that can be")
+    return value

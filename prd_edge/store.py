@@ -19,11 +19,14 @@ from typing import NamedTuple
 
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 from prd_edge.manifest import FileRecord, Manifest
+from prd_edge.plain_file import NotPlainError, read_plain_file
 from prd_edge.pointer import Pointer
 
 MANIFEST = "manifest.json"
 PREPROCESS_GRAPH = "preprocess.onnx"
 ENCODER_GRAPH = "encoder.onnx"
+_LARGEST_MANIFEST = 64 * 2**20
+_LARGEST_POINTER = 1024
 _VERSION_NAME = re.compile(r"\d{6}")
 _GO_BACK = (
     "run 'prd-edge verify --repair' to mend it, or 'prd-edge rollback' to return to the last good "
@@ -44,7 +47,7 @@ class Version(NamedTuple):
     def read(self, file: str) -> bytes:
         try:
             record = self.manifest.files[file]
-            data = (self.path / file).read_bytes()
+            data = read_plain_file(self.path / file, most=record.size)
         except KeyError:
             raise StoreCorruptError(f"version {self.name} lists no {file}") from None
         except FileNotFoundError:
@@ -176,27 +179,32 @@ class Store:
 
     def pointer(self) -> Pointer | None:
         try:
-            return Pointer.from_bytes(self.current.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+            return Pointer.from_bytes(read_plain_file(self.current, most=_LARGEST_POINTER))
+        except (FileNotFoundError, NotADirectoryError, NotPlainError):
             return None
         except OSError as error:
             raise StoreError(f"cannot read {self.current}: {error.strerror}") from error
 
     def _open(self, name: str) -> Version:
         path = self.versions / name
+        if path.is_symlink():
+            raise StoreCorruptError(f"{path} is a link, not a folder; {_GO_BACK}")
         try:
-            manifest = Manifest.from_bytes((path / MANIFEST).read_bytes())
+            manifest = Manifest.from_bytes(read_plain_file(path / MANIFEST, most=_LARGEST_MANIFEST))
         except FileNotFoundError:
             if not path.exists():
                 raise
             raise StoreCorruptError(f"{path / MANIFEST} is missing; {_GO_BACK}") from None
         except OSError as error:
-            raise StoreCorruptError(f"{path / MANIFEST}: {error.strerror}") from error
+            message = f"{path / MANIFEST} is damaged: {error.strerror}; {_GO_BACK}"
+            raise StoreCorruptError(message) from error
         except StoreCorruptError as error:
             message = f"{path / MANIFEST} is damaged: {error}; {_GO_BACK}"
             raise StoreCorruptError(message) from error
         if manifest.version != name:
-            raise StoreCorruptError(f"{path / MANIFEST} belongs to version {manifest.version}")
+            raise StoreCorruptError(
+                f"{path / MANIFEST} belongs to version {manifest.version}; {_GO_BACK}"
+            )
         return Version(path, manifest)
 
     def newest_good(self) -> Version:

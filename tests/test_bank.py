@@ -110,7 +110,7 @@ def test_renaming_keeps_labels_sorted_and_numbers_with_their_class() -> None:
 def test_tensors_round_trip() -> None:
     bank = PrototypeBank.empty(D).add(embeddings(20), ["a", "b"] * 10).remove("a")
     again = PrototypeBank.from_tensors(
-        bank.labels, bank.prototype_tensors(), bank.covariance_tensors()
+        {"b": 10}, D, bank.prototype_tensors(), bank.covariance_tensors()
     )
     assert_same_bits(again, bank)
 
@@ -118,7 +118,7 @@ def test_tensors_round_trip() -> None:
 def test_an_empty_bank_takes_no_room_for_its_covariance() -> None:
     empty = PrototypeBank.empty(D)
     assert empty.covariance_tensors()["second_moment"].size == 0
-    again = PrototypeBank.from_tensors((), empty.prototype_tensors(), empty.covariance_tensors())
+    again = PrototypeBank.from_tensors({}, D, empty.prototype_tensors(), empty.covariance_tensors())
     assert_same_bits(again, empty)
 
 

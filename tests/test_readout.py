@@ -83,7 +83,7 @@ def test_the_shared_metric_beats_plain_distance_where_the_spread_is_lopsided() -
 def test_tensors_round_trip_even_when_transposed_in_memory() -> None:
     x, labels = clustered(5)
     readout = Readout.of(PrototypeBank.empty(D).add(x, labels)).at(Temperature(2.5, 3))
-    again = Readout.from_tensors(readout.labels, readout.tensors())
+    again = Readout.from_tensors(readout.labels, D, readout.tensors())
     np.testing.assert_array_equal(again.weights, readout.weights)
     np.testing.assert_array_equal(again.biases, readout.biases)
     np.testing.assert_array_equal(again.radii, readout.radii)

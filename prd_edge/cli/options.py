@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from prd_edge.classes import JOINERS
 from prd_edge.figures import megabytes, percent, utc
 
 __all__ = [
@@ -68,7 +69,12 @@ def say(line: str) -> None:
 
 
 def printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Control codes and what is invisible are shown, not obeyed; joiners belong to words."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def print_json(document: object) -> None:
@@ -76,15 +82,15 @@ def print_json(document: object) -> None:
 
 
 def json_text(document: object, indent: int | None = None) -> str:
-    """As people write it where the output can carry that; a name that is not Unicode is escaped."""
+    """As people write it where the output can carry that; what cannot be shown is escaped."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
-    return text.encode(errors="backslashreplace").decode()
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Plain aligned columns: the same on a terminal, in a file and in an issue."""
-    table = [[str(cell) for cell in row] for row in (header, *rows)]
+    table = [[printable(str(cell)) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in table) for i in range(len(header))]
     for row in table:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -95,4 +101,4 @@ def print_pairs(lines: Sequence[tuple[str, str]]) -> None:
     """A name and what there is to say of it, one a line."""
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        click.echo(f"{name.ljust(width)}  {value}")
+        click.echo(printable(f"{name.ljust(width)}  {value}"))
