@@ -61,7 +61,7 @@ def painted(encoder: torch.nn.Module, prototype: torch.Tensor) -> tuple[np.ndarr
         (1 - cosine + SMOOTHNESS * rough).backward()
         optimiser.step()
     shown = (255 * torch.sigmoid(canvas.detach()))[0].permute(1, 2, 0)
-    return shown.round().byte().numpy(), float(cosine)
+    return shown.round().byte().numpy(), float(cosine.detach())
 
 
 def alikeness(a: np.ndarray, b: np.ndarray) -> float:
