@@ -87,9 +87,8 @@ def names_of(label: str, manifests: list[Manifest]) -> Names:
     while grew:
         before = sum(map(len, names.values()))
         for parent, child in edges:
-            renamed = dict([child.metrics["renamed"]] if "renamed" in child.metrics else [])
             for old in parent.classes:
-                new = renamed.get(old, old)
+                new = _renamed(child).get(old, old)
                 if new in child.classes and (old in names[parent.version]) != (
                     new in names[child.version]
                 ):
@@ -97,6 +96,13 @@ def names_of(label: str, manifests: list[Manifest]) -> Names:
                     names[child.version].add(new)
         grew = sum(map(len, names.values())) > before
     return names
+
+
+def _renamed(manifest: Manifest) -> dict[str, str]:
+    match manifest.metrics.get("renamed"):
+        case [str(old), str(new)]:
+            return {old: new}
+    return {}
 
 
 def _without(known: Knowledge, labels: set[str]) -> Knowledge:
@@ -133,11 +139,9 @@ def _cleared_manifest(manifest: Manifest, own: set[str], names: set[str]) -> Man
 def _cleared(value: Any, names: set[str]) -> Any:
     """Without the entries of these classes, nor any mention of them."""
     if isinstance(value, Mapping):
-        return {
-            key: _cleared(inner, names)
-            for key, inner in value.items()
-            if key not in names and not (key == "renamed" and names & set(inner))
-        }
+        return {key: _cleared(own, names) for key, own in value.items() if key not in names}
+    if isinstance(value, list):
+        return [_cleared(own, names) for own in value]
     return None if isinstance(value, str) and value in names else value
 
 
