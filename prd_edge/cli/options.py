@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.classes import JOINERS
+from prd_edge.classes import can_be_shown
 from prd_edge.figures import megabytes, percent, utc
 
 __all__ = [
@@ -69,12 +69,10 @@ def say(line: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Control codes and what is invisible are shown, not obeyed; joiners belong to words."""
+    """Control codes are shown, not obeyed."""
     if text.isprintable():
         return text
-    return "".join(
-        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(c if can_be_shown(c) else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(document: object) -> None:
