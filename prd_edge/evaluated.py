@@ -10,6 +10,7 @@ from prd_edge.errors import InvalidInputError
 from prd_edge.plain_file import NotPlainError, read_plain_file
 
 _LARGEST = 64 * 2**20
+_LONGEST = 200  # of what a file says and a line repeats
 _MAKE_ONE = "prd-edge evaluate FOLDER --json > evaluation.json"
 
 
@@ -26,11 +27,11 @@ class Evaluated(NamedTuple):
             of, evaluated = _parts(json.loads(_text(path)))
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{path} is not an evaluation ({error}); make one: {_MAKE_ONE}"
+                f"{path} is not an evaluation ({str(error)[:_LONGEST]}); make one: {_MAKE_ONE}"
             ) from error
         if of != version:
             raise InvalidInputError(
-                f"{path} is an evaluation of version {of!a}, not of {version}; make one of that: "
+                f"{path} is an evaluation of version {of[:_LONGEST]!a}, not of {version}; make one of that: "
                 f"prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
             )
         return evaluated
