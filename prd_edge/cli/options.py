@@ -40,6 +40,8 @@ class PathType(click.ParamType[Path]):
     ) -> Path:
         if value == "":
             self.fail("the name is empty", param, ctx)
+        if "\0" in str(value):
+            self.fail("there is no name with a null byte in it", param, ctx)
         return Path(str(value))
 
 

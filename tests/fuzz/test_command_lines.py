@@ -137,3 +137,29 @@ def test_every_command_is_asked() -> None:
     random = Random(0)
     asked = {tuple(argument_list(random)[:1]) for _ in range(2000)}
     assert {(name,) for name in COMMANDS if name not in LONG} <= asked
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "--check", "x" * 300),
+        ("export", "--check", "x" * 300, "--format", "web"),
+        ("export", "-o", "x.onnx", "--images", "x" * 300),
+        ("info", "--store", "\0"),
+        ("evaluate", "data\0"),
+        ("export", "-o", "x" * 300 + ".onnx"),
+        ("demo-data", "x" * 300),
+        ("demo-data", "text"),
+        ("demo-data", "\0"),
+        ("demo-data", "new", "--train", "-1"),
+        ("demo-data", "new", "--seed", "-1"),
+        ("benchmark", "--store", "data", "--repeats", "0"),
+        ("benchmark", "--store", "missing"),
+    ],
+)
+def test_what_was_found(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    yard = make_yard(tmp_path / "yard")
+    before = fingerprint(yard)
+    with chdir(yard), patch.dict(os.environ, PRD_EDGE_STORE="store"):
+        assert run(*arguments).code in (2, 3, 4)
+    assert fingerprint(yard) == before
