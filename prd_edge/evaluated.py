@@ -31,8 +31,8 @@ class Evaluated(NamedTuple):
             ) from error
         if of != version:
             raise InvalidInputError(
-                f"{path} is an evaluation of version {of[:_LONGEST]!a}, not of {version}; make one of that: "
-                f"prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
+                f"{path} is an evaluation of version {of[:_LONGEST]!a}, not of {version}; make one "
+                f"of that: prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
             )
         return evaluated
 

@@ -94,3 +94,8 @@ def is_harmless(line: str) -> bool:
     return all(
         c.isprintable() or c in "\u200c\u200d" or unicodedata.category(c) == "Zs" for c in line
     )
+
+
+def assert_short(error: Exception) -> None:
+    """It says something, and not all that a hostile file says."""
+    assert 0 < len(str(error)) < 1000

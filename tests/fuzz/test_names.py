@@ -19,7 +19,7 @@ from prd_edge.manifest import Manifest
 
 from ..attacks.test_name_attacks import HOSTILE, assert_only_a_store
 from . import tiny
-from .command import fingerprint, is_harmless, run
+from .command import assert_short, fingerprint, is_harmless, run
 from .rounds import rounds
 
 PIECES = (
@@ -49,8 +49,7 @@ def campaign(random: Random, folder: Path) -> Counter[str]:
         try:
             clean = clean_class_name(name)
         except InvalidInputError as error:
-            assert str(error).isprintable()
-            assert len(str(error)) < 600
+            assert_short(error)
             continue
         assert_safe(clean)
         allowed[clean] = 1
