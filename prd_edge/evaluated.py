@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from errno import EFBIG
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,9 +42,8 @@ def _text(path: Path) -> str:
     try:
         return read_plain_file(path, most=_LARGEST, follow_link=True).decode()
     except NotPlainError as error:
-        raise InvalidInputError(
-            f"{path} is not an evaluation ({error.strerror}); make one: {_MAKE_ONE}"
-        ) from error
+        reason = "is too large" if error.errno == EFBIG else "is not a file"
+        raise InvalidInputError(f"{path} {reason}; make one: {_MAKE_ONE}") from error
     except OSError as error:
         raise InvalidInputError(
             f"cannot read {path}: {error.strerror}; make one: {_MAKE_ONE}"

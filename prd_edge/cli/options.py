@@ -85,7 +85,7 @@ def json_text(document: object, indent: int | None = None) -> str:
     """As people write it where the output can carry that; what cannot be shown is escaped."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return "".join(c if can_be_shown(c) or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
