@@ -64,7 +64,7 @@ def pictures_to_check(folder: Path, *, fitted_on: bool = False) -> Pictures:
 def _files(folder: Path) -> tuple[Path, ...]:
     """All visible ones below a folder, in an order that is fixed but not class by class: a few of
     each say more than all of the first."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # unlike Path's, never raises
         raise NoUsableDataError(f"no folder {folder}; give one with pictures in it")
     paths = []
     for parent, directories, names in os.walk(folder):

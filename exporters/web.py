@@ -40,7 +40,7 @@ class WebExporter(OnnxExporter):
         return target / CERTIFICATE
 
     def certificate(self, target: Path) -> Certificate | None:
-        return super().certificate(target) if target.is_dir() else None
+        return super().certificate(target) if os.path.isdir(target) else None
 
     def card_path(self, target: Path) -> Path:
         return target / CARD
@@ -70,7 +70,7 @@ class WebExporter(OnnxExporter):
         return certificate is not None and certificate.format == self.name
 
     def read(self, target: Path) -> bytes:
-        if not target.is_dir():
+        if not os.path.isdir(target):  # unlike Path's, never raises
             raise InvalidInputError(f"{target} is not a folder; name the one that was exported")
         return super().read(target / MODEL)
 

@@ -17,7 +17,7 @@ MAX_NAME_BYTES = 200
 _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _FORBIDDEN_CATEGORIES = _CONTROLS | {"Co", "Cn"}
 # Joiners are invisible too, but words of several scripts and emoji need them.
-JOINERS = {"\u200c", "\u200d"}
+_JOINERS = {"\u200c", "\u200d"}
 
 
 def clean_class_name(name: str) -> str:
@@ -35,7 +35,7 @@ def clean_class_name(name: str) -> str:
 def _problem(name: str) -> str | None:
     size = len(name.encode(errors="replace"))
     forbidden = next((c for c in name if _is_forbidden(c)), None)
-    if not name.strip() or set(name) <= JOINERS:
+    if not name.strip() or set(name) <= _JOINERS:
         return "is empty"
     if name != name.strip():
         return "begins or ends with a space"
@@ -51,14 +51,21 @@ def _problem(name: str) -> str | None:
 def _is_forbidden(character: str) -> bool:
     if character in "/\\":
         return True
-    return unicodedata.category(character) in _FORBIDDEN_CATEGORIES and character not in JOINERS
+    return unicodedata.category(character) in _FORBIDDEN_CATEGORIES and character not in _JOINERS
 
 
 def has_control_codes(text: str) -> bool:
     """Whether it could trick a terminal. Unlike a class name it may have characters of a later
     Unicode than ours: what is kept must stay readable on older systems."""
     return not text.isprintable() and any(
-        unicodedata.category(c) in _CONTROLS and c not in JOINERS for c in text
+        unicodedata.category(c) in _CONTROLS and c not in _JOINERS for c in text
+    )
+
+
+def can_be_shown(character: str) -> bool:
+    """As part of a line: printable, a joiner or a space of any script."""
+    return (
+        character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from errno import EFBIG
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from prd_edge.errors import InvalidInputError
 from prd_edge.plain_file import NotPlainError, read_plain_file
 
 _LARGEST = 64 * 2**20
+_LONGEST = 200  # of what a file says and a line repeats
 _MAKE_ONE = "prd-edge evaluate FOLDER --json > evaluation.json"
 
 
@@ -26,12 +28,12 @@ class Evaluated(NamedTuple):
             of, evaluated = _parts(json.loads(_text(path)))
         except (ValueError, RecursionError) as error:
             raise InvalidInputError(
-                f"{path} is not an evaluation ({error}); make one: {_MAKE_ONE}"
+                f"{path} is not an evaluation ({str(error)[:_LONGEST]}); make one: {_MAKE_ONE}"
             ) from error
         if of != version:
             raise InvalidInputError(
-                f"{path} is an evaluation of version {of!a}, not of {version}; make one of that: "
-                f"prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
+                f"{path} is an evaluation of version {of[:_LONGEST]!a}, not of {version}; make one "
+                f"of that: prd-edge evaluate FOLDER --version {version} --json > evaluation.json"
             )
         return evaluated
 
@@ -40,9 +42,8 @@ def _text(path: Path) -> str:
     try:
         return read_plain_file(path, most=_LARGEST, follow_link=True).decode()
     except NotPlainError as error:
-        raise InvalidInputError(
-            f"{path} is not an evaluation ({error.strerror}); make one: {_MAKE_ONE}"
-        ) from error
+        reason = "is too large" if error.errno == EFBIG else "is not a file"
+        raise InvalidInputError(f"{path} {reason}; make one: {_MAKE_ONE}") from error
     except OSError as error:
         raise InvalidInputError(
             f"cannot read {path}: {error.strerror}; make one: {_MAKE_ONE}"

@@ -77,7 +77,7 @@ def _from_folder(root: Path) -> Session:
         entries = [entry for entry in sorted(root.iterdir()) if not _is_hidden(entry)]
     except OSError as error:
         raise NoUsableDataError(f"cannot read {root}: {error.strerror}") from error
-    folders = [entry for entry in entries if entry.is_dir()]
+    folders = [entry for entry in entries if os.path.isdir(entry)]  # unlike Path's, never raises
     if not folders:
         found = "only files" if entries else "nothing"
         raise NoUsableDataError(

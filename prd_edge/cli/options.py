@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.classes import JOINERS
+from prd_edge.classes import can_be_shown
 from prd_edge.figures import megabytes, percent, utc
 
 __all__ = [
@@ -40,6 +40,8 @@ class PathType(click.ParamType[Path]):
     ) -> Path:
         if value == "":
             self.fail("the name is empty", param, ctx)
+        if "\0" in str(value):
+            self.fail("there is no name with a null byte in it", param, ctx)
         return Path(str(value))
 
 
@@ -69,12 +71,10 @@ def say(line: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Control codes and what is invisible are shown, not obeyed; joiners belong to words."""
+    """Control codes are shown, not obeyed."""
     if text.isprintable():
         return text
-    return "".join(
-        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(c if can_be_shown(c) else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_json(document: object) -> None:
@@ -85,7 +85,7 @@ def json_text(document: object, indent: int | None = None) -> str:
     """As people write it where the output can carry that; what cannot be shown is escaped."""
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return "".join(c if can_be_shown(c) or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -104,6 +104,13 @@ def jpeg_of_huge_metadata() -> bytes:
     return small[:2] + segment * 600 + small[2:]
 
 
+def jpeg_of_65_535_a_side() -> bytes:
+    small = bytearray(encoded(Image.new("RGB", (16, 16)), "JPEG"))
+    frame = small.index(b"\xff\xc0")  # its length and precision, then height and width
+    small[frame + 5 : frame + 9] = b"\xff" * 4
+    return bytes(small)
+
+
 BOMBS: dict[str, Callable[[], bytes]] = {
     "PNG of 100,000 × 100,000": lambda: png(100_000, 100_000, chunk(b"IDAT", zeros(128 << 20))),
     "PNG of 2³¹ − 1 a side": lambda: png(2**31 - 1, 2**31 - 1, chunk(b"IDAT", zeros(1 << 20))),
@@ -138,6 +145,24 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "TIFF whose directory is its own next": lambda: (
         tiff()[: 8 + 2 + 12 * 8] + struct.pack("<I", 8) + tiff()[8 + 2 + 12 * 8 + 4 :]
     ),
+    "TIFF whose camera data are its own directory": lambda: tiff((34665, 4, 1, 8)),
+    "TIFF whose sub-directory is itself": lambda: tiff((330, 4, 1, 8)),
+    "TIFF of 4 × 10⁹ rows": lambda: tiff((257, 4, 1, 0xFFFFFFFF)),
+    "PNG whose camera data are a loop": lambda: png(
+        1,
+        1,
+        chunk(b"eXIf", b"II*\0\x08\0\0\0\x01\0" + struct.pack("<HHII", 34665, 4, 1, 8) + bytes(4)),
+        chunk(b"IDAT", zlib.compress(bytes(4))),
+    ),
+    "GIF of 65,535 a side": lambda: (
+        b"GIF89a\xff\xff\xff\xff\x80\0\0"
+        + bytes(6)
+        + b"\x2c"
+        + bytes(4)
+        + b"\xff" * 4
+        + b"\0\x02\x02\x44\1\0;"
+    ),
+    "JPEG of 65,535 a side": jpeg_of_65_535_a_side,
     "JPEG with 37 MB of metadata": jpeg_of_huge_metadata,
 }
 

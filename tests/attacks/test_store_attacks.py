@@ -217,6 +217,16 @@ def test_figures_of_a_manifest_that_are_none(store: Path) -> None:
         assert run("diff", "2", "3", "--store", store).code == 4
 
 
+def test_a_manifest_that_would_take_hours_to_check(store: Path) -> None:
+    """Writing JSON costs its size times its depth."""
+    wide_and_deep = "[" * 900 + "0," * 500_000 + "0" + "]" * 900
+    text = '{"checksum": "' + "0" * 64 + f'", "metrics": {wide_and_deep}}}'
+    (store / LIVE / "manifest.json").write_text(text)
+    outcome = run("info", "--store", store)
+    assert outcome.code == 4
+    assert "without end" in outcome.err
+
+
 def test_dimensions_that_would_fill_the_memory(store: Path, data: Path) -> None:
     """Nothing times a thousand million is nothing in the file, and its square in memory."""
     tensors = load((store / LIVE / "prototypes.safetensors").read_bytes())

@@ -1,4 +1,5 @@
-"""Every file of a store, damaged in every way: noticed before use, named, and the way back works."""
+"""Every file of a store, damaged in every way: noticed before use and named, and there is a way
+back."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from prd_edge.readout import Readout
 from prd_edge.store import Store, Version
 
 from . import tiny
-from .command import watchdog
+from .command import assert_short, watchdog
 from .rounds import rounds
 
 FILES = ("prototypes.safetensors", "prototypes.safetensors", "covariance.safetensors")
@@ -69,7 +69,7 @@ def use(version: Version, embedding: np.ndarray) -> bool:
         bank = known.bank.add(embedding[None], ["red"])
         assert np.isfinite(Readout.of(bank).weights).all()
     except StoreCorruptError as error:
-        assert len(str(error)) < 1000
+        assert_short(error)
         return False
     return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 from functools import cache
 from pathlib import Path
@@ -85,8 +84,3 @@ def make_store(path: Path) -> Path:
     """Versions 1 (no class), 2 (blue, green) and 3 (and red), whose files are all its own."""
     shutil.copytree(_made()[1], path)
     return path
-
-
-def cheap_copy(source: Path, target: Path) -> Path:
-    """Files are links: for what only replaces them."""
-    return Path(shutil.copytree(source, target, copy_function=os.link))
