@@ -139,11 +139,11 @@ class StoreWriter:
                 files.write_file(temporary / MANIFEST, manifest.to_bytes())
                 files.sync_directory(temporary)
                 files.rename(temporary, final)
+                self._point(name, name)
             except BaseException:  # a full disk, or Ctrl-C: give back what was taken
-                with suppress(OSError):
-                    files.remove_tree(temporary)
+                with suppress(OSError, StoreError):
+                    self._give_back(name)
                 raise
-            self._point(name, name)
             if parent is not None:  # a new store's first version comes before what was learned
                 with suppress(OSError):
                     CheckpointFile(self._store.checkpoint).remove()
@@ -210,6 +210,15 @@ class StoreWriter:
 
     def _point(self, live: str, newest: str) -> None:
         files.replace_file(self._store.current, Pointer(live, newest).to_bytes())
+
+    def _give_back(self, name: str) -> None:
+        """Remove what there is of a version, unless CURRENT names it already."""
+        if (self._versions / name).exists():
+            pointer = self._store.pointer()
+            if pointer is None or pointer.newest < name:
+                self._remove_version(name)
+        else:
+            files.remove_tree(self._versions / f"{_TEMPORARY}{name}")
 
     def _remove_version(self, name: str) -> None:
         # Renamed first: a reader never meets a version with some of its files gone.
