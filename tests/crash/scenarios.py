@@ -123,6 +123,10 @@ SCENARIOS: dict[str, Scenario] = {
     "rename": Scenario(lambda runtime: runtime.rename("red", "scarlet")),
     "remove": Scenario(lambda runtime: runtime.remove("green")),
     "rollback": Scenario(lambda runtime: runtime.rollback()),
+    # Live is not the newest: a lost CURRENT would show.
+    "rolling forward": Scenario(
+        lambda runtime: runtime.rollback("2"), before=lambda runtime: runtime.rollback("1")
+    ),
     "gc": Scenario(collect_garbage),
     "repair": Scenario(mend, before=spoil, again=mend),
     "recovery": Scenario(lambda runtime: runtime.rollback(), before=leave_unfinished_work),
