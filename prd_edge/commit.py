@@ -136,7 +136,7 @@ class StoreWriter:
         with files.explained(self._store.path, "write to"):
             with self._written(manifest, contents, parent) as temporary:
                 files.rename(temporary, final)
-            self._point(name, name)
+                self._point(name, name)
             if parent is not None:  # a new store's first version comes before what was learned
                 with suppress(OSError):
                     CheckpointFile(self._store.checkpoint).remove()
@@ -212,8 +212,8 @@ class StoreWriter:
             files.sync_directory(folder)
             yield folder
         except BaseException:  # a full disk, or Ctrl-C: give back what was taken
-            with suppress(OSError):
-                files.remove_tree(folder)
+            with suppress(OSError, StoreError):
+                self._give_back(manifest.version)
             raise
 
     def _finish_rewriting(self) -> None:
@@ -244,6 +244,15 @@ class StoreWriter:
 
     def _point(self, live: str, newest: str) -> None:
         files.replace_file(self._store.current, Pointer(live, newest).to_bytes())
+
+    def _give_back(self, name: str) -> None:
+        """Remove what there is of a version, unless CURRENT names it or a later one already."""
+        temporary = self._versions / f"{_TEMPORARY}{name}"
+        if temporary.exists():
+            files.remove_tree(temporary)
+        pointer = self._store.pointer()
+        if (self._versions / name).exists() and (pointer is None or pointer.newest < name):
+            self._remove_version(name)
 
     def _remove_version(self, name: str) -> None:
         # Renamed first: a reader never meets a version with some of its files gone.

@@ -27,6 +27,7 @@ CAMPAIGNS = {
     "kill": "tests.crash.rounds:kill_campaign",
     "io-errors": "tests.crash.rounds:io_error_campaign",
     "power-loss": "tests.crash.cuts:campaign",
+    "disks": "tests.crash.disks:campaign",
     "kill-learn-session": "tests.crash.whole_process:imprint_campaign",
     "kill-training": "tests.crash.whole_process:training_campaign",
     "race": "tests.concurrency.race:campaign",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -16,6 +17,7 @@ from typing import Any
 from prd_edge import Runtime
 from prd_edge.commit import writing
 from prd_edge.errors import InvalidInputError, StoreError, StoreLockedError
+from tests.crash.faults import LONGEST
 from tests.tiny_store import COLOURS, picture
 
 LABELS = tuple(COLOURS)
@@ -71,6 +73,7 @@ def play(player: Player, own: str, store: Path, seconds: float, seed: int, notes
     if child:
         return child
     code = 1
+    signal.alarm(int(seconds) + LONGEST)
     try:
         with notes.open("w") as stream:
             for note in _played(player, own, store, seconds, Random(seed)):

@@ -12,6 +12,7 @@ from pathlib import Path
 from prd_edge import files
 
 KILLED = -signal.SIGKILL
+LONGEST = 600  # seconds; a child that hangs ends itself, and is found not to have been killed
 CODES = (errno.ENOSPC, errno.EIO, errno.EROFS)
 
 
@@ -64,6 +65,7 @@ def run_and_kill(run: Callable[[], object], at: int) -> bool:
     """Run in a child process that is killed just before its operation number `at`."""
     child = os.fork()
     if child == 0:
+        signal.alarm(LONGEST)
         seen = 0
 
         def kill_at(_: str, __: Path) -> None:

@@ -130,6 +130,10 @@ SCENARIOS: dict[str, Scenario] = {
     "remove": Scenario(lambda runtime: runtime.remove("green")),
     "forget": Scenario(forget, again=forget),
     "rollback": Scenario(lambda runtime: runtime.rollback()),
+    # Live is not the newest: a lost CURRENT would show.
+    "rolling forward": Scenario(
+        lambda runtime: runtime.rollback("2"), before=lambda runtime: runtime.rollback("1")
+    ),
     "gc": Scenario(collect_garbage),
     "repair": Scenario(mend, before=spoil, again=mend),
     "recovery": Scenario(lambda runtime: runtime.rollback(), before=leave_unfinished_work),

@@ -37,6 +37,7 @@ def test_what_failed_once_takes_its_temporaries_away(
             failures -= 1
         failures += 1
         assert all(path.name.startswith(".tmp-removed-") for path in leftovers(victim)), at
+        assert victim.complete_names() == victim.version_names(), at  # none beyond CURRENT
         stage.discard(victim)
     assert failures > 10
 

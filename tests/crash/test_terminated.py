@@ -13,6 +13,7 @@ from PIL import Image
 from prd_edge import files
 from prd_edge.store import Store
 from tests.cli.conftest import Outcome, assert_refused, fingerprint, start_process, temporaries
+from tests.crash.faults import LONGEST
 from tests.crash.scenarios import Stage, leftovers
 
 
@@ -21,6 +22,7 @@ def run_and_terminate(store: Path, at: int, said: Path) -> int:
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(LONGEST)
             os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
             seen = 0
 

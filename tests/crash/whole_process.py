@@ -16,7 +16,7 @@ from random import Random
 
 from prd_edge.store import Store
 from tests import tiny_store
-from tests.crash.faults import KILLED
+from tests.crash.faults import KILLED, LONGEST
 from tests.crash.scenarios import State, answer, leftovers, state
 
 KILLS_A_ROUND = 10
@@ -34,6 +34,7 @@ def begin(*arguments: object, preloaded: bool) -> int:
     child = os.fork()
     if child == 0:
         try:
+            signal.alarm(LONGEST)
             silence = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(silence, stream)
