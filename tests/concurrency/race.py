@@ -13,7 +13,7 @@ from tests.concurrency.players import Note, collect, play, read, roll_back, teac
 from tests.crash.scenarios import leftovers
 
 ROLES = [
-    *[(read, "")] * 7,
+    *[(read, "")] * 8,
     (verify, ""),
     (teach, "red"),
     (teach, "blue"),

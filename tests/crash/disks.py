@@ -136,7 +136,7 @@ def campaign(random: Random, folder: Path) -> Counter[str]:
     kind = random.random()
     if kind < 0.2:
         return Counter({"writes to a read-only store": read_only(folder, export=export)})
-    pages = random.randrange(16)
+    pages = random.randrange(10)
     if kind < 0.3:
         is_enough = full_at_the_first_version(folder, pages)
     else:
