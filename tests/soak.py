@@ -31,6 +31,15 @@ CAMPAIGNS = {
     "kill-learn-session": "tests.crash.whole_process:imprint_campaign",
     "kill-training": "tests.crash.whole_process:training_campaign",
     "race": "tests.concurrency.race:campaign",
+    "damage": "tests.fuzz.test_damage:campaign",
+    "manifests": "tests.fuzz.test_manifests:campaign",
+    "tensors": "tests.fuzz.test_tensors:campaign",
+    "images": "tests.fuzz.test_images:campaign",
+    "class-names": "tests.fuzz.test_names:campaign",
+    "command-lines": "tests.fuzz.test_command_lines:campaign",
+    "exports": "tests.fuzz.test_exports:campaign",
+    "side-files": "tests.fuzz.test_side_files:campaign",
+    "bad-updates": "tests.fuzz.test_bad_updates:campaign",
 }
 REPORT = Path("work/soak.json")
 SECONDS_BETWEEN_LINES = 60
