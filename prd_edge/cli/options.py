@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from prd_edge.figures import megabytes, percent, utc
 
@@ -40,6 +41,14 @@ class PathType(click.ParamType[Path]):
         if value == "":
             self.fail("the name is empty", param, ctx)
         return Path(str(value))
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 store_option = click.option(

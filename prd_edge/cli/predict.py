@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
 
+from prd_edge.cli.completion import file_names
 from prd_edge.cli.options import (
     json_option,
     json_text,
@@ -28,7 +29,7 @@ _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", "
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", nargs=-1, required=True, shell_complete=file_names)
 @store_option
 @click.option("--top-k", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option(
