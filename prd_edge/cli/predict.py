@@ -133,7 +133,9 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
         return
     others = answer.top_k if answer.unknown else answer.top_k[1:]
     rest = ", ".join(f"{r.label} {100 * r.confidence:.1f} %" for r in others)
-    line = f"{answer.source}: {label}  {100 * answer.confidence:.1f} %"
+    # The confidence is that of the best guess, not of its being unknown.
+    sure = "" if answer.unknown else f"  {100 * answer.confidence:.1f} %"
+    line = f"{answer.source}: {label}{sure}"
     click.echo(printable(f"{line}  ({rest})" if rest else line))
 
 
