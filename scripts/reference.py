@@ -37,7 +37,7 @@ def command_line() -> str:
     """Every command with its usage, its words and its options, as `--help` has them."""
     return _page(
         "Commands",
-        "What `prd-edge COMMAND --help` says, on one page. "
+        "What `--help` says of each, on one page. "
         "Exit codes: [getting started](../getting-started.md#exit-codes).",
         *_command(program, None),
     )
