@@ -23,7 +23,7 @@ COMMANDS = (
     "predict key.jpg mug.jpg spoon.jpg",
     "rollback",
 )
-WIDTH = 103
+WIDTH = 92
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 THEME = TerminalTheme(
     (18, 28, 30),
