@@ -129,7 +129,8 @@ def device(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def on_device(device: Path, folder: Path, *command: str) -> str:
-    environment = {"PATH": f"{device / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+    home = {"HOME": str(folder), "TMPDIR": str(folder)}
+    environment = {"PATH": f"{device / 'bin'}:/usr/bin:/bin", **home}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -146,6 +147,7 @@ def test_a_lean_install_learns_and_predicts(device: Path, tmp_path: Path) -> Non
     run("prd-edge", "demo-data", "data", "--train", "6", "--test", "1")
     assert "imprinting" in run("prd-edge", "learn-session", "data/session-1")
     assert run("prd-edge", "predict", "data/test/mug", "--always-answer", "--quiet").strip()
+    assert {path.name for path in tmp_path.iterdir()} == {"data", "prd_store"}  # nothing else
 
 
 def test_a_lean_install_says_what_training_needs(device: Path, tmp_path: Path) -> None:
