@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -88,12 +89,14 @@ def test_bash_itself(asked: Path) -> None:
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("there is no bash")
-    script = """
-        eval "$(_PRD_EDGE_COMPLETE=bash_source prd-edge)"
+    guide = (Path(__file__).parents[2] / "docs/getting-started.md").read_text()
+    (line,) = re.findall(r"`(eval .*?)` in your `.bashrc`", guide)
+    script = f"""
+        {line}
         complete -p prd-edge
         COMP_WORDS=(prd-edge classes remove "") COMP_CWORD=3
         _prd_edge_completion prd-edge
-        printf '%s\\n' "${COMPREPLY[@]}"
+        printf '%s\\n' "${{COMPREPLY[@]}}"
     """
     environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}"}
     done = subprocess.run(
