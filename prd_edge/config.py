@@ -12,6 +12,8 @@ from prd_edge.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class StoreConfig:
+    """What a store is made with, and keeps for life."""
+
     encoder: str = DEFAULT_ENCODER
     image_size: int = 224
     keep_versions: int = 5

@@ -7,9 +7,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-import onnxruntime
-
 from prd_edge.inference import available_threads
+from prd_edge.silent_onnxruntime import onnxruntime
 from prd_edge.version import __version__
 
 _CPUINFO = Path("/proc/cpuinfo")

@@ -119,6 +119,7 @@ class Evaluation:
         return sorted(wrong, key=lambda row: (-row[2], row[0], row[1] or ""))
 
     def as_dict(self) -> dict[str, Any]:
+        """What `evaluate --json` prints."""
         recall, precision = metrics.recall(self.of_taught), metrics.precision(self.confusion)
         known = len(self.confidences)
         return {

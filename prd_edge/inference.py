@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import onnxruntime
-
 from prd_edge.errors import StoreCorruptError
+from prd_edge.silent_onnxruntime import onnxruntime
 
 _ERRORS_ONLY = 3
 _FLATBUFFER = b"ORTM"

@@ -130,7 +130,7 @@ def learn_session(
         outcome = _outcome(base, _imprinted(task, settings), settings.holdout)
         if not may_train:
             return outcome
-        note = "too few classes to move the encoder for; --mode prd trains all the same"
+        note = "too few classes to train on; --mode prd does all the same"
         return outcome._replace(report=replace(outcome.report, note=note))
 
     if dry_run:

@@ -45,6 +45,7 @@ class Prediction(NamedTuple):
         return cls(source, None, 0.0, False, (), version, 0.0, error=reason)
 
     def as_dict(self) -> dict[str, Any]:
+        """What `predict --json` prints."""
         answer: dict[str, Any] = {
             "schema": OUTPUT_SCHEMA,
             "source": self.source,

@@ -30,6 +30,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Progress:
+    """How far a session has come; what `on_progress` is called with."""
+
     stage: str
     done: int
     total: int | None

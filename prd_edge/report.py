@@ -42,6 +42,8 @@ class TrainingFigures:
 
 @dataclass(frozen=True)
 class SessionReport:
+    """What a session did, for people and for programs."""
+
     mode: str
     parent: str | None
     added: Mapping[str, int]  # new classes and their images
@@ -63,6 +65,7 @@ class SessionReport:
     removed_versions: tuple[str, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
+        """What `learn-session --json` prints."""
         drift = {label: own._asdict() for label, own in self.drift.items()}
         return {"schema": 1, **asdict(self), "drift": drift, "training": _plain(self.training)}
 

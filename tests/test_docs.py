@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from html import unescape
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -13,8 +17,11 @@ from prd_edge.cli.main import COMMANDS
 from prd_edge.cli.main import prd_edge as group
 from prd_edge.errors import PrdEdgeError
 
+from .conftest import TINY
+from .documented import blocks, write_pictures
+
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -47,9 +54,9 @@ def test_every_command_is_in_the_changelog() -> None:
         assert name in changelog
 
 
-def test_exit_codes_in_the_readme_are_those_of_the_errors() -> None:
-    readme = (ROOT / "README.md").read_text()
-    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", readme, re.MULTILINE)}
+def test_documented_exit_codes_are_those_of_the_errors() -> None:
+    guide = (ROOT / "docs/getting-started.md").read_text()
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", guide, re.MULTILINE)}
 
     def codes(error: type[PrdEdgeError]) -> set[int]:
         return {error.exit_code}.union(*map(codes, error.__subclasses__()))
@@ -57,8 +64,69 @@ def test_exit_codes_in_the_readme_are_those_of_the_errors() -> None:
     assert codes(PrdEdgeError) | {0} == documented
 
 
-def test_the_python_example_uses_what_there_is() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    compile(example, "README.md", "exec")
-    for method in re.findall(r"rt\.(\w+)\(", example):
-        assert hasattr(Runtime, method), method
+EXAMPLES = [
+    (document, example)
+    for document in ("README.md", "docs/getting-started.md", "docs/device.md")
+    for example in blocks(document, "python")
+]
+
+
+@pytest.mark.parametrize(("document", "example"), EXAMPLES)
+def test_python_examples_run(
+    document: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pictures(tmp_path)
+    runtime = Runtime.open("prd_store", config=TINY)
+    runtime.learn_session("monday")
+    names: dict[str, Any] = {}
+    exec(example.replace("/var/lib/prd-edge/", ""), names)
+    if document == "docs/device.md":
+        assert names["name"](Path("photo.jpg").read_bytes()) == "mug"
+    else:
+        assert names["answer"].label in ("mug", "fork")
+        assert runtime.history()[-1].metrics["images_used"]
+
+
+def test_the_encoder_example_can_be_trained_and_exported() -> None:
+    from prd_edge.learn.encoders import make_graph
+
+    (example,) = blocks("docs/writing-an-encoder.md", "python")
+    names: dict[str, Any] = {}
+    exec(example, names)
+    encoder = names["TwoStages"]().eval()
+    assert encoder.part_widths() == (16, 16, 32)
+    assert make_graph(encoder, 64)  # proven equal to the module
+
+
+def test_the_reference_is_that_of_the_program() -> None:
+    command = [sys.executable, ROOT / "scripts/reference.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    pages = [*(tmp_path / "site").rglob("*.html")]
+    assert len(pages) > 10
+    for page in pages:
+        loaded = re.findall(r"<(?:link|script|img|iframe)\b[^>]*", page.read_text())
+        assert loaded
+        assert [tag for tag in loaded if re.search(r"(?:src|href)=\S?(?:https?:)?//", tag)] == []
+
+
+@pytest.mark.parametrize("picture", [*ROOT.glob("docs/images/*.svg")], ids=lambda path: path.name)
+def test_pictures_need_nothing_from_elsewhere(picture: Path) -> None:
+    drawing = picture.read_text()
+    assert "@font-face" not in drawing
+    assert re.findall(r"url\((?!#)", drawing) == []
+    assert re.findall(r"(?:href|src)=\S?http", drawing) == []
+
+
+def test_the_recorded_terminal_shows_commands_that_exist() -> None:
+    drawing = unescape((ROOT / "docs/images/terminal.svg").read_text()).replace("\xa0", " ")
+    recorded = re.findall(r">prd-edge ([a-z-]+)", drawing)
+    assert len(recorded) >= 4
+    assert set(recorded) <= set(COMMANDS)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from prd_edge.cli.completion import class_names
 from prd_edge.cli.options import json_option, print_json, print_table, say, store_option
 
 
@@ -29,7 +30,7 @@ def list_(store: Path, as_json: bool) -> None:
 
 
 @classes.command()
-@click.argument("old")
+@click.argument("old", shell_complete=class_names)
 @click.argument("new")
 @store_option
 def rename(old: str, new: str, store: Path) -> None:
@@ -41,7 +42,7 @@ def rename(old: str, new: str, store: Path) -> None:
 
 
 @classes.command()
-@click.argument("label")
+@click.argument("label", shell_complete=class_names)
 @store_option
 def remove(label: str, store: Path) -> None:
     """Remove the class LABEL. Older kept versions still know it."""

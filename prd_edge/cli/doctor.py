@@ -73,9 +73,8 @@ def _versions(packages: tuple[str, ...], *, required: bool) -> str:
 
 
 def _providers() -> str:
-    import onnxruntime
-
     from prd_edge.inference import available_threads
+    from prd_edge.silent_onnxruntime import onnxruntime
 
     providers = ", ".join(onnxruntime.get_available_providers())
     return f"{providers}; {available_threads()} threads"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prd_edge.cli.completion import version_names
 from prd_edge.cli.options import (
     PathType,
     json_option,
@@ -28,7 +29,9 @@ _CONFUSIONS_SHOWN = 5
 @click.command()
 @click.argument("data", type=PathType())
 @store_option
-@click.option("--version", help="A kept version [default: the live one].")
+@click.option(
+    "--version", help="A kept version [default: the live one].", shell_complete=version_names
+)
 @click.option("--all-versions", is_flag=True, help="The live one and all that it came from.")
 @click.option("--always-answer", is_flag=True, help="Name a class even if a picture is like none.")
 @click.option("--report", type=PathType(), help="Write an HTML page with plots to this file.")

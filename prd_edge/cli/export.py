@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prd_edge.cli.completion import export_formats, version_names
 from prd_edge.cli.options import (
     PathType,
     evaluation_option,
@@ -24,9 +25,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @store_option
-@click.option("--format", "format_name", help="See below [default: onnx].")
+@click.option(
+    "--format",
+    "format_name",
+    help="See below [default: onnx].",
+    shell_complete=export_formats,
+)
 @click.option("-o", "--output", type=PathType(), help="The file or folder to write.")
-@click.option("--version", help="A kept version [default: the live one].")
+@click.option(
+    "--version", help="A kept version [default: the live one].", shell_complete=version_names
+)
 @click.option(
     "--calibrate", type=PathType(), help="A folder of pictures that the format is fitted on."
 )

@@ -4,13 +4,26 @@ from pathlib import Path
 
 import click
 
+from prd_edge.cli.completion import class_names
 from prd_edge.cli.options import PathType, json_option, print_json, printable, store_option
 
 
 @click.command()
 @click.argument("image", type=PathType())
-@click.option("--is", "label", metavar="CLASS", help="The picture shows this class.")
-@click.option("--not", "not_label", metavar="CLASS", help="The picture does not show this class.")
+@click.option(
+    "--is",
+    "label",
+    metavar="CLASS",
+    help="The picture shows this class.",
+    shell_complete=class_names,
+)
+@click.option(
+    "--not",
+    "not_label",
+    metavar="CLASS",
+    help="The picture does not show this class.",
+    shell_complete=class_names,
+)
 @store_option
 @json_option
 def feedback(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from prd_edge.cli.completion import version_names
 from prd_edge.cli.options import (
     json_option,
     megabytes,
@@ -100,8 +101,8 @@ def _shortened(action: str) -> str:
 
 
 @click.command()
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=version_names)
+@click.argument("b", shell_complete=version_names)
 @store_option
 @json_option
 def diff(a: str, b: str, store: Path, as_json: bool) -> None:

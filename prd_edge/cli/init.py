@@ -5,11 +5,17 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.options import PathType, store_option
+from prd_edge.encoders import DEFAULT_ENCODER, ENCODERS
 
 
 @click.command()
 @store_option
-@click.option("--encoder", default="efficientnet_lite0", show_default=True, help="Which encoder.")
+@click.option(
+    "--encoder",
+    default=DEFAULT_ENCODER,
+    show_default=True,
+    help=f"One of {', '.join(ENCODERS)}; all but the default need torch.",
+)
 @click.option("--image-size", type=int, help="Pixels a side [default: the encoder's own].")
 @click.option(
     "--weights",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from prd_edge.classes import can_be_shown
 from prd_edge.figures import megabytes, percent, utc
@@ -43,6 +44,14 @@ class PathType(click.ParamType[Path]):
         if "\0" in str(value):
             self.fail("there is no name with a null byte in it", param, ctx)
         return Path(str(value))
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 store_option = click.option(

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
 
+from prd_edge.cli.completion import file_names
 from prd_edge.cli.options import (
     json_option,
     json_text,
@@ -28,7 +29,7 @@ _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", "
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True)
+@click.argument("paths", nargs=-1, required=True, shell_complete=file_names)
 @store_option
 @click.option("--top-k", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option(
@@ -132,7 +133,9 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
         return
     others = answer.top_k if answer.unknown else answer.top_k[1:]
     rest = ", ".join(f"{r.label} {100 * r.confidence:.1f} %" for r in others)
-    line = f"{answer.source}: {label}  {100 * answer.confidence:.1f} %"
+    # The confidence is that of the best guess, not of its being unknown.
+    sure = "" if answer.unknown else f"  {100 * answer.confidence:.1f} %"
+    line = f"{answer.source}: {label}{sure}"
     click.echo(printable(f"{line}  ({rest})" if rest else line))
 
 

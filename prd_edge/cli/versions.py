@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from prd_edge.cli.completion import version_names
 from prd_edge.cli.options import json_option, print_json, say, store_option
 
 
 @click.command()
-@click.argument("version", required=False)
+@click.argument("version", required=False, shell_complete=version_names)
 @store_option
 def rollback(version: str | None, store: Path) -> None:
     """Make an older VERSION live again [default: the one before the live one].

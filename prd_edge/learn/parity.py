@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import onnxruntime
 import torch
 from PIL import Image
 from torch import nn
 
 from prd_edge.errors import GuardRefusedError
+from prd_edge.silent_onnxruntime import onnxruntime
 
 PARITY_TOLERANCE = 1e-4
 _AT_A_TIME = 4  # a whole network on many large images takes up much memory

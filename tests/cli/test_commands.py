@@ -15,6 +15,7 @@ from PIL import Image
 
 from prd_edge.cli.main import COMMANDS
 from prd_edge.cli.main import prd_edge as group
+from prd_edge.encoders import ENCODERS
 from prd_edge.version import __version__
 
 Call = Callable[..., tuple[int, str, str]]
@@ -273,3 +274,8 @@ def test_with_closed_standard_streams(session: Path, taught: Path) -> None:
     arguments = ["-m", "prd_edge", "learn-session", session, "--dry-run", "--store", taught]
     subprocess.run(["sh", "-c", command, "sh", sys.executable, *map(str, arguments)], check=True)
     assert (taught / "../code").read_text() == "0\n"
+
+
+def test_init_says_which_encoders_there_are(prd_edge: Call) -> None:
+    _, out, _ = prd_edge("init", "--help")
+    assert all(name in out for name in ENCODERS)

@@ -258,6 +258,7 @@ class TestThreshold:
         outcome = command("predict", pictures / "red.png", "--store", untouched, "--threshold", 1)
         assert ": unknown  " in outcome.out
         assert "(red " in outcome.out
+        assert "unknown  (red " in outcome.out  # no figure that could be taken for its own
 
 
 class TestQuiet:
