@@ -18,6 +18,7 @@ from upload import parse_lesson
 from prd_edge import Runtime
 from prd_edge.errors import InvalidInputError
 from prd_edge.manifest import Manifest
+from prd_edge.training import torch_is_installed
 
 MOST_OF_A_LESSON = 2**28
 MOST_OF_A_PICTURE = 2**25
@@ -72,6 +73,7 @@ class Handler(GuardedHandler):
                 "store": str(store.path),
                 "version": live.version if live else None,
                 "classes": [{"name": name, "pictures": n} for name, n in classes.items()],
+                "trains": torch_is_installed(),
                 "undo": _told(live) if live and can_undo else None,
                 "lesson": self.server.lessons.told(),
             }

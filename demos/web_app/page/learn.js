@@ -91,7 +91,7 @@ function toldOf(report) {
     `${pictures(report.pictures)} in ${report.seconds.toFixed(1)} s, ${how}. They are gone now.`,
   ];
   if (report.held_out) {
-    lines.push(`Of ${pictures(report.held_out)} it had not learned from, ${percent(report.right)} are right.`);
+    lines.push(`Of ${pictures(report.held_out)} held back to check it, it got ${percent(report.right)} right.`);
   }
   if (report.duplicates) lines.push(`${pictures(report.duplicates)} came twice and counted once.`);
   if (report.skipped_count) {

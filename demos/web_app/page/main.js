@@ -15,6 +15,7 @@ function show(state) {
     ? `${knows}, as of version ${state.version} of ${state.store.split("/").pop()}.`
     : "Show it a few things, let it learn, and see what it makes of others.";
   at("about").title = state.store;
+  at("quick").closest("label").hidden = !state.trains;
   showKnown(state);
   setKnown(state.classes.map(({ name }) => name));
   setReady(count > 0);
