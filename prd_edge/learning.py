@@ -16,7 +16,7 @@ from prd_edge.config import StoreConfig
 from prd_edge.drift import drift
 from prd_edge.embedder import Embedder
 from prd_edge.encoders import BuiltEncoder, EncoderSpec, build_encoder
-from prd_edge.errors import InvalidInputError
+from prd_edge.errors import Cancelled, InvalidInputError
 from prd_edge.harvest import harvest
 from prd_edge.imprint import Imprint, accuracy_before
 from prd_edge.memory import peak_memory_mb
@@ -137,6 +137,8 @@ def learn_session(
         return _timed(learn().report, started)
     with writing(store) as writer:
         outcome = learn()
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("stopped on request; nothing was changed")
         parent = outcome.base.commit(writer)
         version = commit_next(
             writer,

@@ -169,6 +169,19 @@ def test_cancelling_leaves_the_old_version(taught: Path, session: Path) -> None:
     assert runtime.store.live().name == "000003"
 
 
+def test_cancelling_counts_until_the_commit(taught: Path, session: Path) -> None:
+    cancel = Event()
+
+    def cancel_at_the_last(now: Progress) -> None:
+        if now.done == now.total:
+            cancel.set()
+
+    runtime = Runtime.open(taught)
+    with pytest.raises(Cancelled):
+        runtime.learn_session(session, on_progress=cancel_at_the_last, cancel=cancel)
+    assert runtime.store.live().name == "000003"
+
+
 def test_an_error_in_the_callback_leaves_the_old_version(taught: Path, session: Path) -> None:
     def explode(_: Progress) -> None:
         raise RuntimeError("app bug")

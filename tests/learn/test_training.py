@@ -448,13 +448,14 @@ class TestInterruptions:
 
         return on_progress
 
-    def test_cancelling_leaves_the_old_version_live(self, runtime: Runtime) -> None:
+    @pytest.mark.parametrize("stage", ["training", "finishing"])
+    def test_cancelling_leaves_the_old_version_live(self, stage: str, runtime: Runtime) -> None:
         runtime.learn_session(pairs("blue", "green"), mode="imprint")
         before = learned_files(runtime)
         cancel = Event()
 
         def on_progress(step: Progress) -> None:
-            if step.stage == "training":
+            if step.stage == stage:
                 cancel.set()
 
         with pytest.raises(Cancelled):

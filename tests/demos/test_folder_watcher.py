@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+
+import pytest
+from folder_watcher import Watcher
+
+from prd_edge import Runtime
+from prd_edge.commit import writing
+from tests.conftest import TINY, write_session
+from tests.demos.conftest import DEMOS
+
+PATIENCE = 60.0
+
+
+def wait_for(what: str, happened: object) -> None:
+    end = monotonic() + PATIENCE
+    while not happened():  # type: ignore[operator]
+        assert monotonic() < end, f"still no {what}"
+        sleep(0.02)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    (tmp_path / "inbox").mkdir()
+    return tmp_path / "inbox"
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Runtime:
+    return Runtime.open(tmp_path / "store", config=TINY)
+
+
+@pytest.fixture
+def watcher(inbox: Path, runtime: Runtime) -> Iterator[Watcher]:
+    made = Watcher(inbox, runtime, settle=0.3, delete=False)
+    thread = Thread(target=made.run)
+    thread.start()
+    yield made
+    made.stop.set()
+    thread.join()
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def drop(inbox: Path, tmp_path: Path, *classes: str, start: int = 0) -> None:
+    source = write_session(tmp_path / f"drop-{start}", classes=classes, start=start)
+    for name in classes:
+        (source / name).rename(inbox / name)
+
+
+def test_what_is_dropped_is_learned_and_kept(
+    watcher: Watcher, inbox: Path, tmp_path: Path, runtime: Runtime
+) -> None:
+    drop(inbox, tmp_path, "blue", "green")
+    wait_for("first session", (inbox / "learned/000002").is_dir)
+    assert runtime.classes() == {"blue": 6, "green": 6}
+    assert len(files_below(inbox / "learned/000002")) == 12
+    drop(inbox, tmp_path, "blue", start=30)
+    wait_for("second session", (inbox / "learned/000003").is_dir)
+    assert runtime.classes() == {"blue": 12, "green": 6}
+    assert [path.name for path in inbox.iterdir()] == ["learned"]
+
+
+def test_a_folder_that_still_changes_is_not_taken(
+    watcher: Watcher, inbox: Path, runtime: Runtime
+) -> None:
+    source = write_session(inbox.parent / "source", classes=("blue",), images=8)
+    (inbox / "blue").mkdir()
+    for path in sorted((source / "blue").iterdir()):
+        content = path.read_bytes()
+        with (inbox / "blue" / path.name).open("wb") as slow:
+            for part in (content[:50], content[50:]):
+                slow.write(part)
+                slow.flush()
+                sleep(0.1)
+        assert not runtime.store.exists()
+    wait_for("session", (inbox / "learned/000002").is_dir)
+    assert runtime.classes() == {"blue": 8}, "whole, and all of them"
+
+
+def test_a_bad_drop_is_said_in_a_line_and_costs_the_others_nothing(
+    watcher: Watcher,
+    inbox: Path,
+    tmp_path: Path,
+    runtime: Runtime,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    (bad / "letter.jpg").write_text("dear")
+    source = write_session(tmp_path / "source", classes=("blue", "red"))
+    (source / "red").rename(source / " red")  # no name for a class
+    for path in (bad, source / " red", source / "blue"):
+        path.rename(inbox / path.name)
+    wait_for("session", (inbox / "learned/000002").is_dir)
+    assert runtime.classes() == {"blue": 6}
+    assert files_below(inbox / "refused")[-1] == "bad/letter.jpg"
+    said = capsys.readouterr().out.splitlines()
+    refusals = [line for line in said if "refused" in line]
+    assert len(refusals) == 2
+    assert "begins or ends with a space" in refusals[0]
+    assert "class 'bad' has no usable image" in refusals[1]
+
+
+def test_a_locked_store_is_waited_for(
+    watcher: Watcher,
+    inbox: Path,
+    tmp_path: Path,
+    runtime: Runtime,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with writing(runtime.store):
+        drop(inbox, tmp_path, "blue")
+        wait_for("attempt", lambda: any(inbox.glob(".learning-*")))
+        sleep(0.5)
+    wait_for("session", (inbox / "learned/000002").is_dir)
+    assert capsys.readouterr().out.count("trying again") == 1
+
+
+def test_delete_removes_what_was_learned_and_nothing_else(
+    inbox: Path, tmp_path: Path, runtime: Runtime
+) -> None:
+    drop(inbox, tmp_path, "blue")
+    (inbox / "blue/letter.jpg").write_text("dear")
+    watcher = Watcher(inbox, runtime, settle=0.0, delete=True)
+    watcher.take_in()
+    watcher.take_in()  # it has not changed since
+    watcher.learn(inbox / ".learning-000000")
+    assert runtime.classes() == {"blue": 6}
+    assert files_below(inbox) == ["learned/000002/blue/letter.jpg"]
+
+
+def test_cut_off_after_learning_it_is_not_learned_twice(
+    inbox: Path, tmp_path: Path, runtime: Runtime
+) -> None:
+    drop(inbox, tmp_path, "blue")
+    watcher = Watcher(inbox, runtime, settle=0.0, delete=True)
+    watcher.take_in()
+    watcher.take_in()
+    taken = inbox / ".learning-000000"
+    runtime.learn_session(taken)  # and the power goes
+    watcher.learn(taken)
+    assert runtime.classes() == {"blue": 6}
+    assert len(files_below(inbox / "learned/000002")) == 6
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it(number: int, inbox: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(DEMOS / "folder_watcher.py"), str(inbox)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "watching" in process.stdout.readline()
+        sleep(0.3)
+        os.kill(process.pid, number)
+        rest = process.stdout.read()
+    assert process.returncode == 0
+    assert rest.endswith("stopped\n")
+
+
+def test_a_signal_while_learning_leaves_it_for_the_next_start(
+    inbox: Path, tmp_path: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop(inbox, tmp_path, "blue")
+    watcher = Watcher(inbox, runtime, settle=0.0, delete=False)
+    learn = runtime.learn_session
+
+    def interrupted(*given: object, **options: object) -> object:
+        watcher.stop.set()  # as the handler of the signal does
+        return learn(*given, **options)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "learn_session", interrupted)
+        watcher.run()
+    assert not runtime.store.exists()
+    assert len(files_below(inbox / ".learning-000000")) == 6
+    Watcher(inbox, runtime, settle=0.0, delete=False).learn(inbox / ".learning-000000")
+    assert runtime.classes() == {"blue": 6}
