@@ -36,7 +36,7 @@ from prd_edge.plain_file import NotPlainError, read_plain_file
 from prd_edge.predictor import Predictor
 from prd_edge.store import Version
 
-from .certificate import Certificate, document_of, refuse_disagreement
+from .certificate import Certificate, canonical, document_of, refuse_disagreement
 from .pictures import Picture, demo_pictures, pictures_to_check, pictures_to_fit
 
 
@@ -106,7 +106,7 @@ class Exporter(ABC):
         replace_files({target: data, **beside}, writer=f"{os.getpid()}-")
 
     def certificate_path(self, target: Path) -> Path:
-        return target.with_name(target.name + ".certificate.json")
+        return target.parent / f"{target.name}.certificate.json"
 
     def certificate(self, target: Path) -> Certificate | None:
         """Of what was exported to there; None where it is lost."""
@@ -128,7 +128,7 @@ class Exporter(ABC):
         return None
 
     def card_path(self, target: Path) -> Path:
-        return target.with_name(target.name + ".card.md")
+        return target.parent / f"{target.name}.card.md"
 
     def read(self, target: Path) -> bytes:
         """The model, as it was written."""
@@ -204,9 +204,11 @@ class Exporter(ABC):
             return
         inside = self.certificate_inside(data)
         beside = document_of(text)
+        is_as_written = text == f"{canonical(beside)}\n"
         is_for_these = beside.pop("sha256", None) == sha256(data).hexdigest()
         is_same = inside is None or document_of(inside) == beside
-        if Certificate.from_json(text) is None or not is_for_these or not is_same:
+        is_whole = Certificate.from_json(text) is not None and is_as_written
+        if not (is_whole and is_for_these and is_same):
             raise GuardRefusedError(
                 f"{self.certificate_path(target)} is not the certificate of {target}: one of them "
                 "was changed; export it anew"
@@ -238,4 +240,5 @@ def compared(
 
 def signed(certificate: Certificate, data: bytes) -> bytes:
     """The certificate as a file, which names the bytes it is for."""
-    return certificate.to_json(sha256=sha256(data).hexdigest()).encode() + b"\n"
+    document = {**certificate.as_dict(), "sha256": sha256(data).hexdigest()}
+    return f"{canonical(document)}\n".encode()

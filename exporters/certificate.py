@@ -25,8 +25,8 @@ class Certificate:
     def as_dict(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
-    def to_json(self, **more: object) -> str:
-        return json.dumps({**self.as_dict(), **more}, indent=1, sort_keys=True, allow_nan=False)
+    def to_json(self) -> str:
+        return canonical(self.as_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Certificate | None:
@@ -39,6 +39,10 @@ class Certificate:
         numbers = (own.images, own.top1_agreement, own.unknown_agreement, own.largest_difference)
         is_whole = isinstance(own.format, str) and isinstance(own.version, str)
         return own if is_whole and all(isinstance(n, int | float) for n in numbers) else None
+
+
+def canonical(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, sort_keys=True)
 
 
 def document_of(text: str) -> dict[str, Any]:

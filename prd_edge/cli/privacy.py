@@ -27,6 +27,8 @@ def print_inventory(store: Store, as_json: bool) -> int:
             "unknown": found.unknown,
         }
         print_json(document)
+        if found.unknown:
+            say(f"prd-edge: {len(found.unknown)} things are not known to the inventory")
         return 4 if found.unknown else 0
     of_live = [own for own in found.kept if own.version in (None, live.name)]
     print_table(

@@ -161,3 +161,17 @@ def test_answers_that_are_no_class(place: Path) -> None:
         model.graph.node.append(onnx.helper.make_node("Add", ["inner_answer", "large"], ["answer"]))
 
     assert changed(place, change).code == 2
+
+
+def test_a_certificate_that_was_written_anew_is_noticed(place: Path) -> None:
+    text = (exported()[1] / CERTIFICATE).read_text()
+    (place / CERTIFICATE).write_text(text + " ")
+    outcome = check(place)
+    assert outcome.code == 5
+    assert "is not the certificate of" in outcome.err
+
+
+def test_the_current_folder_is_no_export() -> None:
+    outcome = run("export", "--check", ".", "--store", exported()[1] / "store")
+    assert outcome.code == 2
+    assert "is not a file" in outcome.err
