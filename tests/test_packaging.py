@@ -23,11 +23,11 @@ NOT_SHIPPED = shutil.ignore_patterns(
 )
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
 BESIDE_THE_CODE = {
-    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md", "constraints.txt",
-    "mkdocs.yml", "pyproject.toml",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "README.md", "SECURITY.md",
+    "constraints.txt", "mkdocs.yml", "pyproject.toml",
 }  # fmt: skip
 MADE_BY_SETUPTOOLS = {"PKG-INFO", "setup.cfg"}
-ROOMS = ("benchmarks", "docs", "exporters", "prd_edge", "scripts", "tests")
+ROOMS = ("benchmarks", "demos", "docs", "exporters", "prd_edge", "scripts", "tests")
 
 
 def files_below(folder: Path) -> set[str]:
