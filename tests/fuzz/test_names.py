@@ -93,6 +93,8 @@ def is_learned(random: Random, store: Path, names: list[str], folder: Path) -> b
     outside = tiny.write_session(folder / "outside", "blue", images=1)
     data = tiny.write_session(folder / "data", "red", images=1)
     for name in names:
+        if "/" in name:  # no folder can have it, and here it would lead out of this one
+            continue
         try:
             (data / name).mkdir()
         except (OSError, ValueError):  # this system has no such name
