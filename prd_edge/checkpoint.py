@@ -41,7 +41,7 @@ class CheckpointFile(NamedTuple):
 
 def tensors_of(path: Path) -> bytes:
     """What stands behind the key and the checksum, whatever they are."""
-    return path.read_bytes().split(b"\n", 2)[-1]
+    return read_plain_file(path, most=_LARGEST).split(b"\n", 2)[-1]
 
 
 def _header(key: str, data: bytes) -> bytes:

@@ -152,12 +152,13 @@ class StoreWriter:
             self._written(manifest, contents, version) as temporary,
         ):
             doomed = self._doomed(version.name)
-            files.rename(version.path, doomed)
             try:
+                files.rename(version.path, doomed)
                 files.rename(temporary, version.path)
             except BaseException:
-                with suppress(OSError):
-                    files.rename(doomed, version.path)
+                if not version.path.exists():
+                    with suppress(OSError):
+                        files.rename(doomed, version.path)
                 raise
             files.remove_tree(doomed)
 
@@ -217,11 +218,11 @@ class StoreWriter:
             raise
 
     def _finish_rewriting(self) -> None:
-        pointer = self._store.pointer()
-        for path in sorted(self._versions.glob(f"{_TEMPORARY}[0-9]*")):
+        """What was about to take the place of a version that has gone already is whole."""
+        for path in sorted(self._versions.iterdir()):
             name = path.name.removeprefix(_TEMPORARY)
-            was_committed = pointer is not None and name <= pointer.newest
-            if was_committed and not (self._versions / name).exists():
+            is_new = _UNFINISHED.fullmatch(path.name) and self._doomed(name).exists()
+            if is_new and not (self._versions / name).exists():
                 files.rename(path, self._versions / name)
 
     def _last_good_before_live(self) -> Version:

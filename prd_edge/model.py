@@ -74,7 +74,7 @@ class Knowledge(NamedTuple):
 def is_trained(manifest: Manifest) -> bool:
     """Whether some session has trained the encoder, as far as this version."""
     files = manifest.files
-    return bool(manifest.encoder.adapted_from) or files[ENCODER] != files[SNAPSHOT]
+    return bool(manifest.encoder.adapted_from) or files.get(ENCODER) != files.get(SNAPSHOT)
 
 
 def encoder_contents(encoder: BuiltEncoder) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from contextlib import suppress
 from functools import partial
@@ -10,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prd_edge import Runtime
-from prd_edge.errors import InvalidInputError
+from prd_edge import Runtime, files
+from prd_edge.errors import InvalidInputError, StoreError
 from prd_edge.model import load_knowledge
+from prd_edge.session_record import SessionRecord
 from prd_edge.store import Store, Version
 from tests import tiny_store
 from tests.crash.faults import run_and_kill
@@ -89,6 +91,73 @@ def test_it_is_followed_through_its_names(taught: Path) -> None:
     assert known[result.version] == ["blue", "green", "red"], "the newer class keeps its name"
     actions = [v.manifest.action for v in versions(taught)]
     assert actions[-4:] == ["rename", "feedback", "learn-session", "forget a class"]
+
+
+def test_another_class_that_bore_the_name_before_is_not_meant(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("green", "lime")
+    with pytest.raises(InvalidInputError, match="'green' is called 'lime' now; forget that"):
+        runtime.forget("green")
+    runtime.learn_session(pairs("green", start=80))
+    result = runtime.forget("green")
+    assert result.names == ("green",)
+    assert sorted(runtime.classes()) == ["blue", "lime", "red"]
+    assert sorted(Store(taught).version("3").manifest.classes) == ["blue", "green", "red"]
+
+
+def test_a_class_may_be_called_like_a_figure(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("green", "distance")
+    runtime.learn_session(pairs("red", start=80))
+    runtime.forget("distance")
+    records = [SessionRecord.of(manifest) for manifest in runtime.history()]
+    assert records[-2] is not None
+    assert records[-2].largest_drift is not None
+    assert mentions(taught, "green") == []
+
+
+def test_an_old_name_goes_too_where_its_version_has_gone(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("green", "lime")
+    for name in ("000002", "000003"):
+        shutil.rmtree(taught / "versions" / name)
+    assert runtime.forget("lime").names == ("green", "lime")
+    assert mentions(taught, "green") == []
+
+
+def test_versions_whose_past_is_not_kept_are_named(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("green", "lime")
+    runtime.remove("blue")
+    runtime.rollback("3")
+    shutil.rmtree(taught / "versions/000004")
+    result = runtime.forget("green")
+    assert any("versions 000005, if it had another name there" in own for own in result.remains)
+
+
+@pytest.mark.parametrize("failing", ["fsync", "rename"])
+def test_a_failing_disk_loses_no_version(
+    taught: Path, tmp_path: Path, failing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operations = recorded(lambda: forget_green(shutil.copytree(taught, tmp_path / "whole")))
+    for at, (operation, _) in enumerate(operations):
+        if operation != failing:
+            continue
+        victim = shutil.copytree(taught, tmp_path / "victim")
+        seen = iter(range(len(operations) + 1000))
+
+        def fail(operation: str, path: Path, at: int = at, seen=seen) -> None:
+            if next(seen) == at:
+                raise OSError(errno.EIO, "broken", str(path))
+
+        monkeypatch.setattr(files, "before_operation", fail)
+        with suppress(StoreError):
+            forget_green(victim)
+        monkeypatch.undo()
+        forget_green(victim)
+        assert [v.name for v in versions(victim)][:3] == ["000001", "000002", "000003"], at
+        assert mentions(victim, "green") == [], at
+        shutil.rmtree(victim)
 
 
 def test_a_class_that_only_older_versions_know(taught: Path) -> None:

@@ -23,7 +23,9 @@ def forget(label: str, store: Path, as_json: bool, yes: bool) -> None:
 
     if not yes and sys.stdin.isatty():
         question = f"Forget {label!r} in every kept version? It cannot be undone"
-        click.confirm(printable(question), abort=True, err=True)
+        if not click.confirm(printable(question), err=True):
+            say("nothing was forgotten")
+            return
     result = Runtime.open(store).forget(label)
     if as_json:
         print_json({"schema": 1, **result._asdict()})

@@ -41,7 +41,7 @@ def is_made_of(spec: EncoderSpec, shapes: Shapes) -> bool:
 
 
 def signature(encoder: str, shapes: Shapes) -> str:
-    unit = shapes.get(_WIDTH, (1,))[0] if encoder == UNTRAINED else 1
+    unit = (shapes.get(_WIDTH) or (1,))[0] if encoder == UNTRAINED else 1
     lines = (f"{name} {[_in(unit, size) for size in shapes[name]]}\n" for name in sorted(shapes))
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
