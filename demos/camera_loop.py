@@ -75,12 +75,13 @@ def loop(rt: Runtime, source: Iterator[Any], name: str | None, count: int) -> No
             answer = rt.predict(frame)
             seen += 1
             speed = seen / (time.perf_counter() - started)
-            label = "unknown" if answer.label is None else answer.label
-            show(f"{label:20} {answer.confidence:6.1%}   {speed:5.1f} frames a second")
+            said = "unknown" if answer.label is None else f"{answer.label} {answer.confidence:.1%}"
+            show(f"{said:28} {speed:5.1f} frames a second")
         typed = typed_line()
         if typed == "":
             return
-        name = typed or name
+        if typed:
+            name, to_learn = typed, []
     if name is not None:
         say(f"the film ended after {len(to_learn)} of {count} frames; {name} was not learned")
 
@@ -126,7 +127,10 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--store", type=Path, default=Path("prd_store"), help="(prd_store)")
     parser.add_argument("--teach", metavar="NAME", help="learn what is seen first as this")
     parser.add_argument("--frames", type=int, default=20, help="that are learned at a time (20)")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.frames < 1:
+        parser.error(f"--frames {options.frames}: at least 1 must be learned")
+    return options
 
 
 if __name__ == "__main__":

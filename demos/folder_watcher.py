@@ -11,8 +11,8 @@ are ready together are one session. Where a picture lies tells what became of it
     inbox/learned/000003     learned, and version 000003 is what came of it
     inbox/refused            could not be learned; why was printed
 
-`--then delete` removes pictures once they are learned, but for those that could not be read.
-Ctrl-C or SIGTERM stops it; the next start takes up what was cut off.
+`--then delete` removes pictures once they are learned, but for those that could not be read. Ctrl-C
+or SIGTERM stops it; the next start takes up what was cut off.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TAKEN = ".learning-"
 
 
 class Watcher:
-    def __init__(self, inbox: Path, rt: Runtime, *, settle: float, delete: bool) -> None:
-        self.inbox, self.rt, self.settle, self.delete = inbox, rt, settle, delete
+    def __init__(self, inbox: Path, rt: Runtime, settle: float, then: str) -> None:
+        self.inbox, self.rt, self.settle, self.then = inbox, rt, settle, then
         self.stop = Event()
         self._seen: dict[Path, tuple[object, float]] = {}  # what a folder held, and since when
         self._said = ""
@@ -81,17 +81,18 @@ class Watcher:
                 say(f"version {version} had been learned when it was cut off; pictures are kept")
                 put(session, self.inbox / "learned" / version)
                 return
+        there = {path.relative_to(session) for path in session.rglob("*") if path.is_file()}
         try:
             report = self.rt.learn_session(session, cancel=self.stop)
         except (InvalidInputError, NoUsableDataError) as error:
             self.refuse(session, error)
             return
-        pictures = f"{report.images_used} pictures, {len(report.skipped)} not usable"
-        say(f"learned {', '.join(sorted(classes))} ({pictures}): version {report.version}")
+        what = f"{', '.join(sorted(classes))} ({report.images_used} pictures"
+        say(f"learned {what}, {len(report.skipped)} not usable): version {report.version}")
         place = put(session, self.inbox / "learned" / str(report.version))
-        if self.delete:
-            unread = {place / skipped.name for skipped in report.skipped}
-            for file in {path for path in place.rglob("*") if not path.is_dir()} - unread:
+        if self.then == "delete":
+            read = {place / path for path in there if "/." not in f"/{path}"}  # nothing hidden
+            for file in read - {place / skipped.name for skipped in report.skipped}:
                 file.unlink()
 
     def sessions(self) -> dict[str, set[str]]:
@@ -138,8 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if not options.inbox.is_dir():
         parser.error(f"no folder {options.inbox}; make it first")
-    rt = Runtime.open(options.store)
-    watcher = Watcher(options.inbox, rt, settle=options.settle, delete=options.then == "delete")
+    watcher = Watcher(options.inbox, Runtime.open(options.store), options.settle, options.then)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: watcher.stop.set())
     watcher.run()

@@ -54,7 +54,11 @@ def two_sessions(data: Path, store: Path) -> None:
         print("  It brought no new class, so there is nothing to see in undoing it.")
         return
 
-    example = min(path for path in (data / "test" / new[0]).rglob("*") if path.is_file())
+    pictures = (path for path in (data / "test" / new[0]).rglob("*") if path.is_file())
+    example = min(pictures, default=None)
+    if example is None:
+        print(f"  There is no test picture of {new[0]}, so there is nothing to see in undoing it.")
+        return
     print(f"A picture of {new[0]}, a class of the second session:")
     print(f"  {answer(rt, example)}")
 

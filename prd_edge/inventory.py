@@ -2,15 +2,22 @@
 
 Each file, and each tensor in it, is one of those named here, of the shape that follows from the
 encoder and the number of classes, never from the number of pictures; anything else is unknown.
-So nobody has to take it on trust that no picture and no embedding of one is kept.
+So nobody has to take it on trust that no picture and no embedding of one is kept. A checkpoint
+alone, of a session that was cut off, is told as a whole.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from prd_edge.checkpoint import tensors_of
 from prd_edge.encoders.signatures import is_made_of
@@ -18,7 +25,7 @@ from prd_edge.errors import StoreCorruptError
 from prd_edge.manifest import Manifest
 from prd_edge.model import COVARIANCE, ENCODER, PROTOTYPES, SNAPSHOT, is_trained, parse_tensors
 from prd_edge.onnx_bytes import numbers_in
-from prd_edge.report import FEW_IMAGES, METRICS
+from prd_edge.report import FEW_IMAGES, strange_metrics
 from prd_edge.store import ENCODER_GRAPH, MANIFEST, PREPROCESS_GRAPH, Store, Version
 
 Shape = tuple[int, ...]
@@ -58,29 +65,40 @@ def take_inventory(store: Store) -> Inventory:
     found = Inventory(few=list(_of_few_images(store)))
     _take_store(store, found)
     for version in store.readable_versions():
-        strangers = {own.name for own in version.path.iterdir()} - {MANIFEST, *_FILES}
-        found.unknown += [str(version.path / name) for name in sorted(strangers)]
-        found.kept += _of_manifest(version.manifest, found.unknown)
-        for file, take in _FILES.items():
-            try:
-                found.kept += take(version, file, found.unknown)
-            except StoreCorruptError as error:
-                found.unknown.append(str(error))
+        of_version = Inventory()
+        with suppress(FileNotFoundError):
+            _take_version(version, of_version)
+        if store.is_still(version):  # or else it was removed or rewritten meanwhile
+            found.kept += of_version.kept
+            found.unknown += of_version.unknown
     return found
+
+
+def _take_version(version: Version, found: Inventory) -> None:
+    strangers = {own.name for own in version.path.iterdir()} - {MANIFEST, *_FILES}
+    found.unknown += [str(version.path / name) for name in sorted(strangers)]
+    found.kept += _of_manifest(version.manifest, found.unknown)
+    for file, take in _FILES.items():
+        try:
+            found.kept += take(version, file, found.unknown)
+        except StoreCorruptError as error:
+            found.unknown.append(str(error))
 
 
 def _of_few_images(store: Store) -> Iterator[str]:
     """A sum of one image is its embedding, and so is the difference of two sums by one image."""
-    counts = {own.name: own.manifest.classes for own in store.readable_versions()}
-    for label, count in store.live().manifest.classes.items():
-        if count < FEW_IMAGES:
-            yield f"{label}: a sum of {count}"
+    by_label: dict[str, dict[str, int]] = {}
     for version in store.readable_versions():
-        before = counts.get(version.manifest.parent or "", {})
         for label, count in version.manifest.classes.items():
-            if label in before and 0 < count - before[label] < FEW_IMAGES:
-                more = count - before[label]
-                yield f"{label}: version {version.name} has {more} more than the one before it"
+            by_label.setdefault(label, {})[version.name] = count
+    for label, counts in sorted(by_label.items()):
+        for count in sorted({n for n in counts.values() if n < FEW_IMAGES}):
+            where = ", ".join(name for name, n in counts.items() if n == count)
+            yield f"{label}: a sum of {count}, in version {where}"
+        first = {count: name for name, count in reversed(counts.items())}
+        for less, more in combinations(sorted(first), 2):
+            if more - less < FEW_IMAGES:
+                yield f"{label}: versions {first[less]} and {first[more]} differ by {more - less}"
 
 
 def _take_store(store: Store, found: Inventory) -> None:
@@ -97,10 +115,19 @@ def _take_store(store: Store, found: Inventory) -> None:
             found.unknown.append(str(path))
 
 
+def _tensors(data: bytes, file: str) -> Mapping[str, NDArray[np.generic]]:
+    """Nothing else may stand in the file: it has room for remarks."""
+    tensors = parse_tensors(data, file)
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    if header.keys() != tensors.keys():
+        raise StoreCorruptError(f"{file} holds remarks beside its tensors")
+    return tensors
+
+
 def _of_checkpoint(path: Path, unknown: list[str]) -> Iterator[Kept]:
     """Its shapes are those of weights, which are not known from here: it is told as a whole."""
     try:
-        tensors = parse_tensors(tensors_of(path), str(path))
+        tensors = _tensors(tensors_of(path), str(path))
     except (OSError, StoreCorruptError):
         unknown.append(str(path))
         return
@@ -109,7 +136,7 @@ def _of_checkpoint(path: Path, unknown: list[str]) -> Iterator[Kept]:
 
 
 def _of_manifest(manifest: Manifest, unknown: list[str]) -> Iterator[Kept]:
-    strange = sorted(set(manifest.metrics) - METRICS)
+    strange = strange_metrics(manifest.metrics)
     unknown += [f"{MANIFEST} of version {manifest.version}: metrics {name!r}" for name in strange]
     counts = tuple(manifest.classes.values())
     yield Kept(
@@ -131,7 +158,7 @@ def _of_manifest(manifest: Manifest, unknown: list[str]) -> Iterator[Kept]:
 
 
 def _of_knowledge(version: Version, file: str, unknown: list[str]) -> Iterator[Kept]:
-    tensors = parse_tensors(version.read(file), file)
+    tensors = _tensors(version.read(file), file)
     known = _known_tensors(version.manifest)[file]
     for name, tensor in sorted(tensors.items()):
         if name not in known or tensor.shape not in known[name].shapes:
@@ -175,7 +202,7 @@ def _known_tensors(manifest: Manifest) -> dict[str, dict[str, _Known]]:
 
 
 def _of_weights(version: Version, file: str, unknown: list[str]) -> Iterator[Kept]:
-    tensors = parse_tensors(version.read(file), file)
+    tensors = _tensors(version.read(file), file)
     manifest = version.manifest
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     # The snapshot is the encoder of the version before, which may not have been trained yet.

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 OPSET = 18
 _IR_VERSION = 9
+_BYTES_A_THING = 200  # a node or a tensor of ours takes up fewer, its numbers apart
 
 
 def model_bytes(graph: onnx.GraphProto) -> bytes:
@@ -47,10 +48,12 @@ def numbers_in(data: bytes) -> int | None:
         and not (model.metadata_props or model.functions or model.training_info)
         and not (graph.sparse_initializer or graph.quantization_annotation)
         and all(own.name in used and not own.external_data for own in graph.initializer)
-        and not any(own.HasField("t") or own.HasField("g") for own in attributes)
+        and not any(own.HasField("t") or own.HasField("g") or own.strings for own in attributes)
         and model.SerializeToString(deterministic=True) == data
     )
-    if not is_plain:
+    things = len(graph.node) + len(graph.initializer)
+    beside = len(data) - sum(len(own.raw_data) for own in graph.initializer)
+    if not is_plain or beside > _BYTES_A_THING * (things + 10):
         return None
     given = sum(len(own.ints) + len(own.floats) + len(own.s) for own in attributes)
     return given + sum(_size(own) for own in graph.initializer)

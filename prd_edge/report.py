@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -87,6 +87,24 @@ class SessionReport:
             "seconds": round(self.seconds, 3),
             "peak_memory_mb": round(self.peak_memory_mb, 1),
         }
+
+
+def strange_metrics(metrics: Mapping[str, Any]) -> list[str]:
+    """Those that no version of ours keeps, or that hold more than they would, by name."""
+
+    def has_only(value: object, names: Collection[str]) -> bool:
+        return value is None or (isinstance(value, Mapping) and set(value) <= set(names))
+
+    def is_ours(name: str, value: Any) -> bool:
+        if name == "training":
+            return has_only(value, TrainingFigures.__annotations__)
+        if name == "drift":
+            return all(has_only(own, Drift._fields) for own in value.values())
+        return name in METRICS and (
+            name in ("added", "updated", "renamed") or not isinstance(value, Mapping | list)
+        )
+
+    return sorted(name for name, value in metrics.items() if not is_ours(name, value))
 
 
 def _plain(training: TrainingFigures | None) -> dict[str, Any] | None:

@@ -49,6 +49,7 @@ class Runtime:
         self._config = config
         self._threads = threads
         self._loaded: Predictor | None = None
+        self._seen: Manifest | None = None  # of what is loaded
         self._loading = Lock()
 
     @classmethod
@@ -114,9 +115,9 @@ class Runtime:
         """Move to the live version if it has changed, by this process or another."""
         with self._loading:
             version = self.store.live()
-            if self._loaded is not None and self._loaded.version == version.name:
-                return False
-            self._loaded = self._load(version)
+            if self._loaded is not None and self._seen == version.manifest:
+                return False  # of the same name may be another, that a class was taken out of
+            self._loaded, self._seen = self._load(version), version.manifest
             return True
 
     def _load(self, version: Version) -> Predictor:
@@ -127,10 +128,9 @@ class Runtime:
         try:
             return load_predictor(version, self._threads, graph.result)
         except StoreCorruptError:
-            live = self.store.live()
-            if live.name == version.name:
+            if self.store.is_still(version):
                 raise
-            return self._load(live)  # it was not damaged but removed, after others were committed
+            return self._load(self.store.live())  # not damaged but removed, or rewritten
 
     def _predictor(self, among: Sequence[str] | None = None) -> Predictor:
         if self._loaded is None:
@@ -260,9 +260,8 @@ class Runtime:
         """
         from prd_edge.export import exporter_named
 
-        chosen = self.store.version(version) if version else self.store.live()
         return exporter_named(format).export(
-            chosen,
+            self.store.version(version) if version else self.store.live(),
             Path(target),
             calibrate=Path(calibrate) if calibrate else None,
             images=Path(images) if images else None,

@@ -137,15 +137,30 @@ class Store:
         if problem := self._problem_of_current():
             found[str(self.path)] = [problem]
         for name in self.version_names():
-            try:
-                problems = self._open(name).problems()
-            except FileNotFoundError:
-                continue  # removed meanwhile
-            except StoreError as error:
-                problems = [str(error)]
-            if not problems or (self.versions / name).exists():  # or else removed meanwhile
+            problems = self._problems_of(name)
+            if problems is not None:
                 found[name] = problems
         return found
+
+    def _problems_of(self, name: str) -> list[str] | None:
+        """None where the version is removed meanwhile; one that is rewritten is looked at anew."""
+        try:
+            version = self._open(name)
+            problems = version.problems()
+        except FileNotFoundError:
+            return None
+        except StoreError as error:
+            return [str(error)] if (self.versions / name).exists() else None
+        if not problems or self.is_still(version):
+            return problems
+        return self._problems_of(name)
+
+    def is_still(self, version: Version) -> bool:
+        """Whether it is there as it was opened."""
+        try:
+            return self._open(version.name).manifest == version.manifest
+        except (FileNotFoundError, StoreError):
+            return False
 
     def _problem_of_current(self) -> str | None:
         pointer = self.pointer()

@@ -82,6 +82,7 @@ class Handler(GuardedHandler):
     def learn(self) -> Answer:
         lessons = self.server.lessons
         self._begin_change()  # before the pictures are read: two lessons would take twice the room
+        lessons.make_ready()
         try:
             lesson = parse_lesson(self.body(MOST_OF_A_LESSON))
             lessons.begin(lesson.pairs, quick=lesson.quick)

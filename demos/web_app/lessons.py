@@ -21,9 +21,12 @@ class Lessons:
         self._told: dict[str, Any] = {"state": "idle"}
         self.changing = Lock()  # held by whatever changes the store
 
+    def make_ready(self) -> None:
+        """Before the pictures arrive: it may be cancelled from then on."""
+        self._cancel.clear()
+
     def begin(self, pairs: Pairs, *, quick: bool) -> None:
         """The caller holds `changing`; the end of the lesson releases it."""
-        self._cancel.clear()
         self._told = {"state": "learning", "stage": "preparing", "done": 0, "total": None}
         self._thread = Thread(target=self._learn, args=(pairs, "imprint" if quick else None))
         self._thread.start()

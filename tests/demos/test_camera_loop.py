@@ -46,7 +46,7 @@ def test_it_teaches_and_then_answers(
     answers = capsys.readouterr().out.splitlines()
     assert len(answers) == 5, "a line a frame"
     for line in answers:
-        assert line.startswith("red  "), "and not blue: the order of the colours is right"
+        assert line.startswith("red "), "and not blue: the order of the colours is right"
         assert "%" in line
         assert line.endswith("frames a second")
 

@@ -40,7 +40,7 @@ def runtime(tmp_path: Path) -> Runtime:
 
 @pytest.fixture
 def watcher(inbox: Path, runtime: Runtime) -> Iterator[Watcher]:
-    made = Watcher(inbox, runtime, settle=0.3, delete=False)
+    made = Watcher(inbox, runtime, settle=0.3, then="keep")
     thread = Thread(target=made.run)
     thread.start()
     yield made
@@ -132,19 +132,22 @@ def test_delete_removes_what_was_learned_and_nothing_else(
 ) -> None:
     drop(inbox, tmp_path, "blue")
     (inbox / "blue/letter.jpg").write_text("dear")
-    watcher = Watcher(inbox, runtime, settle=0.0, delete=True)
+    (inbox / "blue/.originals").mkdir()
+    (inbox / "blue/.originals/0.png").write_bytes(b"never read")
+    watcher = Watcher(inbox, runtime, settle=0.0, then="delete")
     watcher.take_in()
     watcher.take_in()  # it has not changed since
     watcher.learn(inbox / ".learning-000000")
     assert runtime.classes() == {"blue": 6}
-    assert files_below(inbox) == ["learned/000002/blue/letter.jpg"]
+    kept = ("blue/.originals/0.png", "blue/letter.jpg")
+    assert files_below(inbox) == [f"learned/000002/{name}" for name in kept]
 
 
 def test_cut_off_after_learning_it_is_not_learned_twice(
     inbox: Path, tmp_path: Path, runtime: Runtime
 ) -> None:
     drop(inbox, tmp_path, "blue")
-    watcher = Watcher(inbox, runtime, settle=0.0, delete=True)
+    watcher = Watcher(inbox, runtime, settle=0.0, then="delete")
     watcher.take_in()
     watcher.take_in()
     taken = inbox / ".learning-000000"
@@ -171,7 +174,7 @@ def test_a_signal_while_learning_leaves_it_for_the_next_start(
     inbox: Path, tmp_path: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drop(inbox, tmp_path, "blue")
-    watcher = Watcher(inbox, runtime, settle=0.0, delete=False)
+    watcher = Watcher(inbox, runtime, settle=0.0, then="keep")
     learn = runtime.learn_session
 
     def interrupted(*given: object, **options: object) -> object:
@@ -183,5 +186,5 @@ def test_a_signal_while_learning_leaves_it_for_the_next_start(
         watcher.run()
     assert not runtime.store.exists()
     assert len(files_below(inbox / ".learning-000000")) == 6
-    Watcher(inbox, runtime, settle=0.0, delete=False).learn(inbox / ".learning-000000")
+    Watcher(inbox, runtime, settle=0.0, then="keep").learn(inbox / ".learning-000000")
     assert runtime.classes() == {"blue": 6}

@@ -18,8 +18,10 @@ from prd_edge.learn import checkpointing
 from prd_edge.manifest import FileRecord, Manifest
 from prd_edge.report import METRICS
 from prd_edge.store import Store
+from tests import tiny_store
 from tests.conftest import COLOURS, picture, write_session
 from tests.privacy.test_no_trace import SMALL, TRAIN
+from tests.tiny_store import pairs
 
 LIVE = "versions/000003"
 
@@ -119,6 +121,24 @@ def add_initializer(model: onnx.ModelProto) -> None:
     model.graph.initializer.append(onnx.numpy_helper.from_array(array, "samples"))
 
 
+def add_name(model: onnx.ModelProto) -> None:
+    model.graph.node[0].name = "sample" * 20_000
+
+
+def add_note(store: Path) -> None:
+    file = "covariance.safetensors"
+    tensors = load((store / LIVE / file).read_bytes())
+    put(store, file, save(tensors, metadata={"samples": "0123456789"}))
+
+
+def add_nested_metric(store: Path) -> None:
+    def change(m: Manifest) -> Manifest:
+        drift = {label: {**own, "samples": [1.0]} for label, own in m.metrics["drift"].items()}
+        return replace(m, metrics={**m.metrics, "drift": drift})
+
+    vouch(store, change)
+
+
 def add_bytes(store: Path) -> None:
     field_of_no_schema = b"\xa2\x06\x05hello"  # number 100
     put(store, "encoder.onnx", (store / LIVE / "encoder.onnx").read_bytes() + field_of_no_schema)
@@ -143,7 +163,10 @@ PLANTS: dict[str, Callable[[Path], None]] = {
     "more rows than classes": grow_tensor,
     "metadata in the graph": change_graph(add_remark),
     "an unused tensor in the graph": change_graph(add_initializer),
+    "a long name in the graph": change_graph(add_name),
     "bytes behind the graph": add_bytes,
+    "remarks beside tensors": add_note,
+    "a figure within figures": add_nested_metric,
     "a figure in the manifest": add_metric,
     "a file in the version": add_file(f"{LIVE}/samples"),
     "a file in the store": add_file("samples"),
@@ -184,13 +207,23 @@ def test_where_single_images_show_through(taught: Path, prd_edge) -> None:
     assert "fewer than 5 new images of red" in report.warnings[0]
     runtime.learn_session([(picture((90, 90, 90), 78), "grey")])
     assert take_inventory(runtime.store).few == [
-        "grey: a sum of 1",
-        "red: version 000004 has 1 more than the one before it",
+        "grey: a sum of 1, in version 000005",
+        "red: versions 000003 and 000004 differ by 1",
     ]
     code, out, err = prd_edge("verify", "--privacy", "--store", taught)
     assert code == 0
-    assert "few images stand behind grey: a sum of 1" in err
+    assert "few images stand behind grey: a sum of 1, in version 000005" in err
     assert "sum of the embeddings of all images of a class" in out
+
+
+def test_a_single_image_in_an_older_version_shows_through(tmp_path: Path) -> None:
+    runtime = tiny_store.create(tmp_path / "store")
+    runtime.learn_session(pairs("red", images=1), mode="imprint")
+    runtime.learn_session(pairs("red", images=9, start=5), mode="imprint")
+    assert take_inventory(runtime.store).few == ["red: a sum of 1, in version 000002"]
+    runtime.rollback("2")
+    runtime.learn_session(pairs("red", images=10, start=20), mode="imprint")
+    assert "red: versions 000003 and 000004 differ by 1" in take_inventory(runtime.store).few
 
 
 def test_as_json(taught: Path, prd_edge) -> None:

@@ -2,7 +2,7 @@
 import { closeCamera } from "./camera.js";
 import { careful } from "./problem.js";
 import * as server from "./server.js";
-import { lesson, startAnew } from "./show.js";
+import { isReading, lesson, startAnew } from "./show.js";
 
 const PAUSE = 300; // milliseconds between two questions how far it is
 const MOST_BYTES = 250_000_000;
@@ -29,7 +29,8 @@ export function refreshButton() {
   else if (names.includes("")) said = "Give every class with pictures a name.";
   else if (few.length) said += ` Of ${few.join(", ")} there are few; more would help.`;
   at("needs").textContent = said;
-  at("begin").disabled = isLearning || !classes.length || names.includes("");
+  if (isReading()) said = "Reading pictures …";
+  at("begin").disabled = isLearning || isReading() || !classes.length || names.includes("");
   at("begin").textContent = names.length > 1 ? `Learn ${names.length} classes` : "Learn";
 }
 

@@ -8,6 +8,9 @@ const at = (id) => document.getElementById(id);
 const cards = new Set();
 let known = [];
 let changed = () => {};
+let reading = 0; // files that are not pictures of a card yet
+
+export const isReading = () => reading > 0;
 
 export const onChange = (call) => {
   changed = call;
@@ -58,12 +61,15 @@ class Card {
     if (files.length && !picturesIn(files).length) return complain("that is no picture");
     const bad = [];
     for (const file of picturesIn(files)) {
+      reading += 1;
       try {
         this.keep(await fromFile(file));
       } catch (error) {
         bad.push(error.message);
       }
+      reading -= 1;
     }
+    changed();
     if (bad.length) complain(bad[0] + (bad.length > 1 ? `, and ${bad.length - 1} more` : ""));
   }
 
@@ -95,7 +101,12 @@ class Card {
       this.part(".camera").textContent = isOpen ? "Close the camera" : "Camera";
       this.part(".camera").setAttribute("aria-pressed", isOpen);
     };
-    await openCamera(this.video, () => show(false));
+    this.asking = true;
+    try {
+      await openCamera(this.video, () => show(false));
+    } finally {
+      this.asking = false;
+    }
     show(true);
     this.part(".record").focus();
   }
@@ -133,7 +144,7 @@ class Card {
   }
 
   discard() {
-    if (!this.part(".booth").hidden) closeCamera();
+    if (!this.part(".booth").hidden || this.asking) closeCamera();
     cards.delete(this);
     this.element.remove();
     if (!cards.size) addCard();
