@@ -220,3 +220,15 @@ def test_cut_off_anywhere_and_asked_again_it_is_forgotten_and_nothing_else_is(
 def forget_green(store: Path) -> None:
     with suppress(InvalidInputError):  # already done
         Runtime.open(store, threads=1).forget("green")
+
+
+def test_another_process_that_has_it_loaded_loads_anew(taught: Path) -> None:
+    service = Runtime.open(taught, threads=1)
+    assert service.predict(picture(COLOURS["green"], 999)).label == "green"
+    elsewhere = Runtime.open(taught, threads=1)
+    elsewhere.forget("green")
+    elsewhere.rollback("3")
+    assert service.refresh(), "version 3 is not the one that was loaded"
+    answer = service.predict(picture(COLOURS["green"], 999), top_k=9)
+    assert {own.label for own in answer.top_k} == {"blue", "red"}
+    assert not service.refresh()
