@@ -216,8 +216,10 @@ class TestSessionFolder:
         (data / "notes.txt").touch()
         outcome = command("learn-session", data, "--store", store)
         assert outcome.code == 0
-        assert len(outcome.complaints) == 3
-        assert all(line.startswith("skipped ") for line in outcome.complaints)
+        warning, *skipped = outcome.complaints
+        assert warning.startswith("warning: fewer than 5 new images of blue, red")
+        assert len(skipped) == 3
+        assert all(line.startswith("skipped ") for line in skipped)
         assert "images used      4" in outcome.out
         assert "images skipped   3" in outcome.out
         assert_answers(store)
@@ -228,7 +230,9 @@ class TestSessionFolder:
         (data / "red/a\nprd-edge: all is well\n.png").write_text("no picture")
         (data / "red/a\u202eb.png").write_text("no picture")
         outcome = command("learn-session", data, "--store", store, "--dry-run")
-        assert len(outcome.complaints) == 2
+        warning, *skipped = outcome.complaints
+        assert warning.startswith("warning: fewer than 5 new images of blue, red")
+        assert len(skipped) == 2
         assert all(line.isprintable() for line in outcome.complaints)
 
 
