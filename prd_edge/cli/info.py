@@ -66,8 +66,8 @@ def info(store: Path, as_json: bool, card: bool, evaluation: Path | None) -> Non
         ("classes", f"{len(manifest.classes)}, from {document['images_behind_them']} images"),
         ("on disk", megabytes(on_disk)),
         (
-            "kept of an image",
-            "nothing; of each class a sum, a count, two limits and a share in one covariance",
+            "kept of images",
+            "none itself; of each class a sum, a count, two limits and a share in one covariance",
         ),
     ]
     print_pairs(lines)
