@@ -65,7 +65,9 @@ class Campaign:
         except pytest.skip.Exception as skip:
             self.counts["skipped"] += 1
             print(f"{self.name}: skipped: {skip}", flush=True)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a hang is told by one that is no `Exception`
             self.failures.append(seed)
             again = f"scripts/soak --only {self.name} --round {seed}"
             print(f"{self.name} FAILED, round {seed}; again: {again}", flush=True)

@@ -82,7 +82,8 @@ def make_yard(yard: Path) -> Path:
 
 def argument_list(random: Random) -> list[str]:
     if random.random() < 0.05:
-        return random.choices((*TEXTS, *COMMANDS), k=random.randint(0, 5))
+        quick = [name for name in COMMANDS if name not in LONG]
+        return random.choices((*TEXTS, *quick), k=random.randint(0, 5))
     chosen = [words for words in commands() if words[0] not in LONG]
     words = random.choice(chosen)
     while words[0] in RARE and random.random() < 0.9:
