@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +33,6 @@ from incremental.scenarios import SCENARIOS, local_copy
 
 def main() -> None:
     options = arguments().parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the workers end as well
     scale = scaled(options)
     tables = options.tables or ["headline"]
     copies = {s: local_copy(s, options.data) for table in tables for s in TABLES[table].scenarios}

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -42,7 +41,6 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true", help="of finished runs; run nothing")
     parser.add_argument("--work", type=Path, default=Path("work/rivals"))
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the workers end as well
     streams = options.streams or (ABLATED if options.ablation else STREAMS)
     methods = options.methods or (ABLATION.values() if options.ablation else RIVALS)
     if not options.tables:

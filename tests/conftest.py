@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +46,14 @@ def lean_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a device without torch: learning is imprinting unless a test asks for more."""
     monkeypatch.setenv("PRD_EDGE_MODE", "imprint")
     monkeypatch.setattr("prd_edge.learning.torch_is_installed", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def signals_are_left_alone() -> Iterator[None]:
+    """A handler that one test leaves behind would change what another sees."""
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 @pytest.fixture(scope="session")

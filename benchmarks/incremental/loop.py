@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import pickle
+import signal
 import sys
 import time
-import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Protocol
 
@@ -63,23 +65,33 @@ class Course:
 
 
 def finish_all(jobs: Iterable[Job], workers: int | None) -> int:
-    """Side by side: one thread each wastes nothing on waiting for the other. What fails does not
-    keep the others from being run; how many did is returned."""
+    """Side by side, each in a process of its own: one thread each wastes nothing on waiting for
+    the other. What fails, or is killed for its memory, does not keep the others from being run;
+    how many did is returned."""
     failed = 0
-    with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=1) as pool:
-        for name, error in pool.imap_unordered(_attempt, jobs):
-            failed += error is not None
-            print(f"{'failed' if error else 'finished'}: {name}", file=sys.stderr, flush=True)
-            print(error or "", end="", file=sys.stderr, flush=True)
+    with _ended_by_sigterm(), ThreadPool(workers) as pool:
+        for name, exit_code in pool.imap_unordered(_attempt, jobs):
+            failed += exit_code != 0
+            end = f"failed with exit code {exit_code}" if exit_code else "finished"
+            print(f"{end}: {name}", file=sys.stderr, flush=True)
     return failed
 
 
-def _attempt(job: Job) -> tuple[str, str | None]:
+def _attempt(job: Job) -> tuple[str, int | None]:
+    own = multiprocessing.get_context("spawn").Process(target=finish, args=(job,), daemon=True)
+    own.start()
+    own.join()
+    return job.file.stem, own.exitcode
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """In good order, so that the processes of the runs end as well."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        finish(job)
-    except (Exception, SystemExit):  # a pool waits for ever for a worker that has ended
-        return job.file.stem, traceback.format_exc()
-    return job.file.stem, None
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def finish(job: Job) -> Job:

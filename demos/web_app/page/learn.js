@@ -44,10 +44,13 @@ export async function follow(onEnd) {
     told = (await server.state()).lesson;
   }
   if (!isLearning) return;
-  setLearning(false);
-  showOutcome(told);
-  if (told.state === "learned") startAnew(); // the pictures go; what was learned stays
-  await onEnd();
+  try {
+    await onEnd(); // whoever reads the outcome sees what is known by now
+  } finally {
+    setLearning(false);
+    showOutcome(told);
+    if (told.state === "learned") startAnew(); // the pictures go; what was learned stays
+  }
 }
 
 function setLearning(is) {
