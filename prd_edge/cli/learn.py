@@ -29,6 +29,7 @@ _SKIPPED_SHOWN = 20
 _CLASSES_SHOWN = 8
 _DRIFT_SHOWN = 20
 _VISIBLE_DRIFT = 5e-5
+_ROUNDING = 1e-9
 _IMAGES_TO_CALIBRATE = 100  # with fewer the error is mostly chance
 
 
@@ -214,12 +215,18 @@ def _print_drift(drift: Mapping[str, Drift]) -> None:
     if not moved:
         return
     click.echo()
-    print_table(
-        ("known class", "moved", "nearest class"),
-        [(label, f"{own.distance:.4f}", _neighbours(own)) for label, own in moved[:_DRIFT_SHOWN]],
-    )
+    shown = moved[:_DRIFT_SHOWN]
+    if shown[0][1].distance < _ROUNDING:  # imprinting moves none, but may bring a neighbour
+        print_table(
+            ("known class", "nearest class"), [(label, _neighbours(own)) for label, own in shown]
+        )
+    else:
+        print_table(
+            ("known class", "moved", "nearest class"),
+            [(label, f"{own.distance:.4f}", _neighbours(own)) for label, own in shown],
+        )
     if len(moved) > _DRIFT_SHOWN:
-        click.echo(f"… and {len(moved) - _DRIFT_SHOWN} more that moved less; --json has them all")
+        click.echo(f"… and {len(moved) - _DRIFT_SHOWN} more; --json has them all")
 
 
 def _has_changed(drift: Drift) -> bool:

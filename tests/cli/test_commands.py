@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from prd_edge.cli.main import prd_edge as group
 from prd_edge.encoders import ENCODERS
 from prd_edge.version import __version__
 
+from ..conftest import write_session
+
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -27,6 +30,15 @@ def test_learning_from_nothing(prd_edge: Call, session: Path, tmp_path: Path) ->
     assert "classes added" in out
     assert "blue (6), green (6), red (6)" in out
     assert "new version" in out
+
+
+def test_imprinting_moves_nothing_but_may_bring_a_neighbour(prd_edge: Call, tmp_path: Path) -> None:
+    for name, classes in (("one", ("red", "green")), ("two", ("blue",))):
+        folder = write_session(tmp_path / name, classes=classes)
+        code, out, _ = prd_edge("learn-session", folder, "--store", tmp_path / "store")
+        assert code == 0
+    assert re.search(r"^known class +nearest class$", out, re.MULTILINE)
+    assert re.search(r"^(green +red|red +green) → blue$", out, re.MULTILINE)
 
 
 def test_learning_prints_json(prd_edge: Call, session: Path, taught: Path) -> None:
