@@ -9,7 +9,6 @@ Every row is a ratio of medians; what is measured alternates, so that a busy mac
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from incremental.data import DATA
 from whole_process import measured
 
 from prd_edge import Runtime
@@ -168,9 +168,8 @@ def row(name: str, ours: float, bare: float, bar: str) -> None:
 
 
 def default_images(scratch: Path) -> Path:
-    data = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/data"))
-    if (data / "grocery").is_dir():
-        return data / "grocery/train"
+    if (DATA / "grocery").is_dir():
+        return DATA / "grocery/train"
     return write_demo_data(scratch / "demo", train_per_class=30).session_1
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -26,7 +25,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-DATA = Path(os.environ.get("PRD_EDGE_DATA", Path(__file__).parents[2] / "shared/data"))
+from incremental.data import DATA
+
 CLASSES = 5
 
 

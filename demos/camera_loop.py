@@ -52,9 +52,11 @@ def frames(source: str) -> Iterator[Any]:
         what = f"camera {source}" if source.isdigit() else f"film {source}"
         raise InvalidInputError(f"{what} cannot be opened; name another with --source")
     capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)  # what is there now, not what was there a second ago
-    while (read := capture.read())[0]:
-        yield cv2.cvtColor(read[1], cv2.COLOR_BGR2RGB)
-    capture.release()
+    try:
+        while (read := capture.read())[0]:
+            yield cv2.cvtColor(read[1], cv2.COLOR_BGR2RGB)
+    finally:
+        capture.release()
 
 
 def loop(rt: Runtime, source: Iterator[Any], name: str | None, count: int) -> None:
@@ -83,7 +85,7 @@ def loop(rt: Runtime, source: Iterator[Any], name: str | None, count: int) -> No
         if typed:
             name, to_learn = typed, []
     if name is not None:
-        say(f"the film ended after {len(to_learn)} of {count} frames; {name} was not learned")
+        say(f"the pictures ended after {len(to_learn)} of {count} frames; {name} was not learned")
 
 
 def teach(rt: Runtime, name: str, pictures: list[Any]) -> bool:

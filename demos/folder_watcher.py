@@ -137,6 +137,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--then", choices=("keep", "delete"), default="keep", help="(keep)")
     parser.add_argument("--settle", type=float, default=2.0, help="seconds without a change (2)")
     options = parser.parse_args(arguments)
+    if not options.settle > 0:
+        parser.error(f"--settle {options.settle}: it must be more than 0")
     if not options.inbox.is_dir():
         parser.error(f"no folder {options.inbox}; make it first")
     watcher = Watcher(options.inbox, Runtime.open(options.store), options.settle, options.then)

@@ -58,15 +58,15 @@ def refuse_disagreement(found: Certificate, agreement: float, tolerance: float |
     """Without a tolerance only the answers are compared; but all confidences must be numbers."""
     if not isfinite(found.largest_difference):
         raise GuardRefusedError(
-            "the file gives confidences that are not numbers; nothing is written"
+            "the file gives confidences that are not numbers; it cannot be used"
         )
     is_near = tolerance is None or found.largest_difference <= tolerance
     if min(found.top1_agreement, found.unknown_agreement) >= agreement and is_near:
         return
     message = (
         f"the file answers otherwise than the store: of {found.images} pictures "
-        f"{100 * found.top1_agreement:.1f} % get the same answer, and of "
-        f"{100 * found.unknown_agreement:.1f} % both say whether they are unknown; at least "
+        f"{100 * found.top1_agreement:.1f} % get the same answer, and on "
+        f"{100 * found.unknown_agreement:.1f} % both agree whether they are unknown; at least "
         f"{100 * agreement:.0f} % must"
     )
     if not is_near:

@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 from prd_edge.errors import NoUsableDataError
-from prd_edge.inference import available_threads, open_graph
+from prd_edge.inference import available_threads, open_graph, run_graph
 from prd_edge.store import ENCODER_GRAPH
 
 from .base import Source
@@ -71,16 +71,17 @@ class Int8Exporter(OnnxExporter):
 
 def _too_few(count: int, use: str) -> NoUsableDataError:
     return NoUsableDataError(
-        f"eight bits are {use} pictures like those to come, at least {_FEWEST}, and there are "
-        f"{count}; one half of those of --calibrate is fitted on and the other checked with, "
-        "unless --images gives others to check with: give more"
+        f"onnx-int8 is {use} at least {_FEWEST} pictures, and there are {count}; give more with "
+        "--calibrate (half of them are for checking, unless --images gives others for that)"
     )
 
 
 def _embeddings(encoder: bytes, looks: list[np.ndarray]) -> np.ndarray:
     """Of each picture, the mean over its looks: (N, D)."""
     session = open_graph(encoder, ENCODER_GRAPH, threads=available_threads())
-    return np.stack([session.run(["embedding"], {"image": own})[0].mean(axis=0) for own in looks])
+    return np.stack(
+        [run_graph(session, ENCODER_GRAPH, "embedding", own).mean(axis=0) for own in looks]
+    )
 
 
 def _speed_ratio(data: bytes, whole: bytes, pictures: Iterable[Picture]) -> float:

@@ -73,19 +73,25 @@ def runtime_files() -> dict[str, bytes]:
             f"{VARIABLE} is {named}, which is not the unpacked npm package onnxruntime-web "
             f"{VERSION}; name the folder of that version, or unset it"
         )
-    for folder in (Path("node_modules/onnxruntime-web/dist"), _kept()):
+    kept = _kept()
+    for folder in (Path("node_modules/onnxruntime-web/dist"), *kept):
         if (found := _known(partial(_below, folder))) is not None:
             return found
     found = _fetched()
-    with suppress(OSError):  # then it is fetched again
-        make_directory(_kept())
-        replace_files({_kept() / _FILES[name][0]: data for name, data in found.items()})
+    for folder in kept:
+        with suppress(OSError):  # then it is fetched again
+            make_directory(folder)
+            replace_files({folder / _FILES[name][0]: data for name, data in found.items()})
     return found
 
 
-def _kept() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "prd-edge" / f"onnxruntime-web-{VERSION}"
+def _kept() -> list[Path]:
+    """Where it is kept; nowhere for a user without a home."""
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return []
+    return [cache / "prd-edge" / f"onnxruntime-web-{VERSION}"]
 
 
 def _known(read: Callable[[str], bytes]) -> dict[str, bytes] | None:

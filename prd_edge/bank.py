@@ -249,7 +249,7 @@ class PrototypeBank:
             leanings=_limits(prototypes, "leanings", len(labels)),
         )
         are_known = 0 <= bank.degrees_of_freedom <= _LARGEST
-        refuse_unless(are_known, f"inherited is {bank.inherited}, which cannot be")
+        refuse_unless(are_known, f"inherited is {bank.inherited}, which is impossible")
         return bank
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from prd_edge import metrics
 from prd_edge.evaluate import Evaluation, evaluate_all
+from prd_edge.figures import percent
 from prd_edge.model import load_predictor, load_readout
 from prd_edge.predictor import Predictor
 from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH, Store, Version
@@ -53,6 +54,16 @@ class Course:
             group.version: [row[j] if i >= since[j] else None for i, row in enumerate(matrix)]
             for j, group in enumerate(self.groups())
         }
+
+    def table(self) -> tuple[list[str], list[list[object]]]:
+        """Header and rows: a version a row, with its accuracy on all it was taught and on each
+        group."""
+        curves = self.curves()
+        rows = [
+            [own.version, len(own.taught), percent(own.accuracy), *map(percent, of_groups)]
+            for own, *of_groups in zip(self.evaluations, *curves.values(), strict=True)
+        ]
+        return ["version", "classes", "all taught", *(f"of {name}" for name in curves)], rows
 
     def accuracies(self) -> list[float]:
         """Of each version, on what it had been taught."""

@@ -50,7 +50,7 @@ class StoreLockedError(StoreError):
 
 
 class GuardRefusedError(PrdEdgeError):
-    """The update was computed but would make things worse; nothing was committed."""
+    """What was made does not answer as it should; it was not kept."""
 
     exit_code = 5
 

@@ -19,7 +19,7 @@ class Evaluated(NamedTuple):
     images: int  # of classes that were taught
     accuracy: float
     balanced_accuracy: float | None
-    unknown: int | None  # images that were called so
+    unknown: int | None  # of these, called so
 
     @classmethod
     def read(cls, path: Path, version: str) -> Evaluated:
@@ -62,16 +62,22 @@ def _parts(document: Any) -> tuple[str, Evaluated]:
     accuracy, balanced = (_share(document, key) for key in ("accuracy", "balanced_accuracy"))
     if accuracy is None:
         raise ValueError("it has no accuracy")
-    unknown = document.get("unknown")
-    counted = unknown if type(unknown) is int and 0 <= unknown <= images else None
-    return version, Evaluated(images - _strangers(document), accuracy, balanced, counted)
+    strangers, told = _never_taught(document)
+    unknown: Any = document.get("unknown")
+    taught = images - strangers
+    is_counted = type(unknown) is int and 0 <= unknown - told <= taught
+    return version, Evaluated(taught, accuracy, balanced, unknown - told if is_counted else None)
 
 
-def _strangers(document: dict[str, Any]) -> int:
-    """Images of classes that were never taught: accuracy is not of them."""
+def _never_taught(document: dict[str, Any]) -> tuple[int, int]:
+    """Images of classes that were, and how many were told: accuracy is not of them."""
     own = document.get("never_taught")
-    count = own.get("images") if isinstance(own, dict) else None
-    return count if type(count) is int and 0 <= count < document["images"] else 0
+    if not isinstance(own, dict):
+        return 0, 0
+    count: Any = own.get("images")
+    if type(count) is not int or not 0 <= count < document["images"]:
+        return 0, 0
+    return count, round((_share(own, "called_unknown") or 0) * count)
 
 
 def _share(document: dict[str, Any], key: str) -> float | None:

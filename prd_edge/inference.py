@@ -52,8 +52,14 @@ def _names_files(graph: bytes) -> bool:
 
 def run_graph(session: Any, name: str, output: str, image: Any) -> Any:
     """One output of a graph that takes an image."""
+    return run_outputs(session, name, [output], image)[0]
+
+
+def run_outputs(session: Any, name: str, outputs: list[str], image: Any) -> list[Any]:
+    """Several of its outputs."""
     try:
-        return session.run([output], {"image": image})[0]
+        found: list[Any] = session.run(outputs, {"image": image})
+        return found
     except Exception as error:
         if "allocate" in str(error) or "bad_alloc" in str(error):
             raise MemoryError from error

@@ -69,7 +69,7 @@ class Manifest:
         try:
             body = json.loads(data)
             if _is_deep(body, _DEEPEST):  # to write it anew, as below, might take hours
-                raise StoreCorruptError("things within things without end")
+                raise StoreCorruptError("it is nested too deeply")
             if data != _canonical(body) or body.pop("checksum") != _checksum(body):
                 raise StoreCorruptError("the checksum does not match")
             # The form of the file and its checksum are the same in every schema.

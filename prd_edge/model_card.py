@@ -65,7 +65,7 @@ _IMAGENET = """\
 The encoder was pretrained on ImageNet, unless the store was made with other weights: what is unlike
   those photographs is told apart less well, and their bias is its own."""
 _FROM_NOTHING = "The encoder began untrained: it has seen nothing but the sessions."
-_ONE_CLASS = "Only one class is known: whatever is not unknown is given it."
+_ONE_CLASS = "Only one class is known: all that is not unknown is called that."
 _UNTESTED = "It was not tested for safety-critical use, nor for telling people apart."
 
 

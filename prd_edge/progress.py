@@ -24,7 +24,6 @@ class Estimate:
     images: int
     views: int  # random views of each image; 0 where they are made anew for every step
     epochs: int
-    steps: int
     threads: int
 
 

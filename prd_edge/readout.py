@@ -76,7 +76,9 @@ class Readout(NamedTuple):
         try:
             weights = spread if sigma is None else solve_positive(sigma, spread.T).T  # (C, D)
         except np.linalg.LinAlgError as error:
-            raise StoreCorruptError(f"the covariance is none of any images ({error})") from error
+            raise StoreCorruptError(
+                f"the covariance cannot come from any images ({error})"
+            ) from error
         gram = spread @ weights.T  # (C, C)
         starts = weights @ middle
         biases = -starts - 0.5 * np.diag(gram)

@@ -12,6 +12,7 @@ from prd_edge.session import Skipped
 
 # Below this a prototype says much about the single images behind it, and little about the class.
 FEW_IMAGES = 5
+_LONGEST_NOTE = 1000  # characters
 # All that a manifest keeps of how its version came about.
 METRICS = frozenset({
     "mode", "added", "updated", "images_used", "images_skipped", "duplicates", "holdout_images",
@@ -91,20 +92,42 @@ class SessionReport:
 
 def strange_metrics(metrics: Mapping[str, Any]) -> list[str]:
     """Those that no version of ours keeps, or that hold more than they would, by name."""
+    return sorted(name for name, value in metrics.items() if not _is_ours(name, value))
 
-    def has_only(value: object, names: Collection[str]) -> bool:
-        return value is None or (isinstance(value, Mapping) and set(value) <= set(names))
 
-    def is_ours(name: str, value: Any) -> bool:
-        if name == "training":
-            return has_only(value, TrainingFigures.__annotations__)
-        if name == "drift":
-            return all(has_only(own, Drift._fields) for own in value.values())
-        return name in METRICS and (
-            name in ("added", "updated", "renamed") or not isinstance(value, Mapping | list)
-        )
+def _is_ours(name: str, value: object) -> bool:
+    match name, value:
+        case "added" | "updated", Mapping():
+            return all(map(_is_figure, [*value, *value.values()]))
+        case "renamed", [_, _]:
+            return all(map(_is_figure, value))
+        case "drift", Mapping():
+            return all(map(_is_figure, value)) and all(
+                _are_figures(own, Drift._fields) for own in value.values()
+            )
+        case "training", Mapping():
+            figures = {**value, "losses": None}
+            losses = value.get("losses")
+            return _are_figures(figures, TrainingFigures.__annotations__) and (
+                losses is None or _are_figures(losses, Losses._fields)
+            )
+    return name in METRICS and _is_figure(value)
 
-    return sorted(name for name, value in metrics.items() if not is_ours(name, value))
+
+def _are_figures(value: object, names: Collection[str]) -> bool:
+    """These, and one figure each."""
+    return (
+        isinstance(value, Mapping)
+        and set(value) <= set(names)
+        and all(map(_is_figure, value.values()))
+    )
+
+
+def _is_figure(value: object) -> bool:
+    """One number, or a few words."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_NOTE
+    return value is None or (isinstance(value, int | float) and abs(value) < 2**63)
 
 
 def _plain(training: TrainingFigures | None) -> dict[str, Any] | None:
@@ -132,6 +155,6 @@ def session_warnings(
         )
     if len(classes) == 1:
         warnings.append(
-            "only one class is known, so every picture will be given it; teach at least one more"
+            "only one class is known, so every picture will be called that; teach at least one more"
         )
     return tuple(warnings)

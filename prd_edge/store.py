@@ -113,9 +113,11 @@ class Store:
         return self.newest_good()
 
     def version(self, name: str) -> Version:
-        wanted = name.zfill(6)
-        if wanted not in self.version_names():
-            known = ", ".join(self.version_names())
+        wanted, names = name.zfill(6), self.version_names()
+        if not names:
+            raise self._no_store()
+        if wanted not in names:
+            known = ", ".join(names)
             raise InvalidInputError(f"no version {name!r} in {self.path}; there are: {known}")
         return self._open(wanted)
 
@@ -231,7 +233,10 @@ class Store:
                     return version
         if names:
             raise StoreCorruptError(f"no version of {self.path} is intact; restore it from a copy")
-        raise StoreError(
+        raise self._no_store()
+
+    def _no_store(self) -> StoreError:
+        return StoreError(
             f"there is no store at {self.path}; make one with 'prd-edge init' or "
             "'prd-edge learn-session', or name another with --store"
         )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prd_edge.session import Session
 
 SMALLEST_BUDGET_MB = 100.0
+_MOST = 2**32  # of any number; more is a slip
 # What a session must bring for the encoder to be moved: so many classes, and such a share of all
 # known after it. Less teaches the encoder nothing that the others could use (docs/results.md).
 FEWEST_CLASSES = 4
@@ -59,8 +60,10 @@ class TrainingSettings:
             ("max_memory", self.max_memory_mb, SMALLEST_BUDGET_MB),
             ("seed", self.seed, 0),
         ):
-            if value is not None and not least <= value < 2**53:
-                raise InvalidInputError(f"{name} is {value}; it must be at least {least:g}")
+            if value is not None and not least <= value <= _MOST:
+                raise InvalidInputError(
+                    f"{name} is {value}; it must be at least {least:g}, and at most {_MOST}"
+                )
         if not 0.0 <= self.holdout < 1.0:
             raise InvalidInputError(f"holdout is {self.holdout}; it must be at least 0 and below 1")
 

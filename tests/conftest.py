@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from PIL import Image
 
 from prd_edge import Runtime, StoreConfig
 from prd_edge.errors import MissingDependencyError
+from prd_edge.images import decode
 
 # Where the tests run in the background Ctrl-C is ignored, and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is no fault of what is tested.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 TINY = StoreConfig(image_size=32)
 COLOURS = {"blue": (30, 60, 200), "green": (40, 180, 60), "red": (210, 40, 30)}
@@ -79,6 +86,21 @@ def taught(taught_once: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return write_session(tmp_path / "session", start=20)
+
+
+@pytest.fixture
+def decoded_alive(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many decoded pictures of sessions and evaluations there are at the moment."""
+    references: list[weakref.ref[np.ndarray]] = []
+
+    def noted(source: object) -> np.ndarray:
+        image = decode(source)
+        references.append(weakref.ref(image))
+        return image
+
+    for module in ("harvest", "evaluate"):
+        monkeypatch.setattr(f"prd_edge.{module}.decode", noted)
+    return lambda: sum(reference() is not None for reference in references)
 
 
 @pytest.fixture

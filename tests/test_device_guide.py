@@ -92,12 +92,16 @@ def test_backups_while_somebody_writes_without_end(place: Path) -> None:
     writer = Thread(target=write)
     writer.start()
     try:
-        for _ in range(3):
+        succeeded = 0
+        for _ in range(20):
             shutil.rmtree("backup-2", ignore_errors=True)
             done = [subprocess.run(["bash", "-c", line], check=False) for line in without_lock()]
             if not any(step.returncode for step in done):  # else a version was removed meanwhile
                 assert_is_whole(place / "backup-2")
-            assert not Store("backup-2").live().damage()
+                succeeded += 1
+            if succeeded == 3:
+                break
+        assert succeeded
     finally:
         stop.set()
         writer.join()

@@ -112,6 +112,12 @@ class TestEvaluation:
         path.write_text('{"version": "000003", "images": 1, "accuracy": 1}')
         assert Evaluated.read(path, "000003") == (1, 1.0, None, None)
 
+    def test_is_of_the_classes_that_were_taught(self, tmp_path: Path) -> None:
+        path = tmp_path / "evaluation.json"
+        strangers = {"images": 40, "called_unknown": 0.75}
+        path.write_text(json.dumps({**EVALUATION, "unknown": 37, "never_taught": strangers}))
+        assert Evaluated.read(path, "000003") == (460, 0.85, 0.8125, 7)
+
     @pytest.mark.parametrize(
         ("changes", "says"),
         [

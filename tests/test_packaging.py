@@ -74,7 +74,7 @@ def test_the_sdist_has_what_builds_and_tests_it(shipped: Path, source: Path) -> 
     (sdist,) = shipped.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         members = {member.name.partition("/")[2]: member for member in archive if member.isfile()}
-    rooms = {room for room in (*ROOMS, "demos") if (source / room).is_dir()}
+    rooms = {room for room in ROOMS if (source / room).is_dir()}
     expected = {f"{room}/{name}" for room in rooms for name in files_below(source / room)}
     found = {name for name in members if not name.startswith("prd_edge.egg-info/")}
     assert found == expected | BESIDE_THE_CODE | MADE_BY_SETUPTOOLS

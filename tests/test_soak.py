@@ -70,4 +70,4 @@ def test_a_round_of_each_campaign(name: str) -> None:
     (campaign,) = soak.load([name])
     campaign.round(seed=1)
     assert campaign.failures == []
-    assert len(campaign.counts) > 1
+    assert {*campaign.counts} - {"rounds", "skipped"}

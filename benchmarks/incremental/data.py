@@ -143,7 +143,7 @@ def _write(pairs: Pairs, data: DataSet, work: Path, name: str, views: int) -> No
     from prd_edge.preprocess import LOOKS, Look, Preprocessor, build_onnx
 
     encoder = load_module("efficientnet_lite0", read_wheel_weights())
-    trunk = Trunk(Cut(encoder, Tail(encoder, START), START, 0, slice(0, 0)), snapshot=False)
+    trunk = Trunk(Cut(encoder, Tail(encoder, START), START, slice(0, 0), 0), snapshot=False)
     preprocess = Preprocessor(build_onnx(data.size))
     as_usual = Preprocessor(build_onnx(data.size, (Look(7, is_mirrored=False),)))
     first = trunk.plain(preprocess(decode(pairs[0][0])))

@@ -59,8 +59,8 @@ class Lessons:
             told = {"state": "failed", "problem": "something unexpected; see the terminal"}
         finally:
             pairs.clear()  # the pictures, before anybody is told that it has ended
-        self.changing.release()
         self._told = told
+        self.changing.release()
 
     def _on_progress(self, now: Progress) -> None:
         told = {**self._told, "stage": now.stage, "done": now.done, "total": now.total}

@@ -9,9 +9,21 @@ from prd_edge.cli.options import PathType
 
 @click.command()
 @click.argument("folder", type=PathType())
-@click.option("--seed", default=0, show_default=True)
-@click.option("--train", default=20, show_default=True, help="Images a class and session.")
-@click.option("--test", default=15, show_default=True, help="Held-out images a class.")
+@click.option("--seed", type=click.IntRange(0, 2**32), default=0, show_default=True)
+@click.option(
+    "--train",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Images a class and session.",
+)
+@click.option(
+    "--test",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Held-out images a class.",
+)
 def demo_data(folder: Path, seed: int, train: int, test: int) -> None:
     """Write a small image set into FOLDER: two sessions to learn and a test part."""
     from prd_edge.demo_data import write_demo_data

@@ -109,7 +109,7 @@ def _print_figures(result: Evaluation) -> None:
         ("confidence", f"off by {percent(result.calibration_error)}"),
     ]
     if result.unknown:
-        lines.append(("called unknown", f"{result.unknown} images"))
+        lines.append(("called unknown", f"{result.unknown} of {known + result.strangers} images"))
     if result.strangers:
         auroc = "–" if result.auroc is None else f"{result.auroc:.3f}"
         lines.append(
@@ -129,13 +129,7 @@ def _print_figures(result: Evaluation) -> None:
 
 
 def _print_course(course: Course) -> None:
-    print_table(
-        ("version", "classes", "all taught", *(f"of {name}" for name in course.curves())),
-        [
-            (own.version, len(own.taught), percent(own.accuracy), *map(percent, of_groups))
-            for own, *of_groups in zip(course.evaluations, *course.curves().values(), strict=True)
-        ],
-    )
+    print_table(*course.table())
     figures = course.figures()
     click.echo()
     print_pairs([(name.replace("_", " "), percent(value)) for name, value in figures.items()])

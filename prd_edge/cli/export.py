@@ -57,9 +57,9 @@ def export(
 
     Format onnx is one self-contained file for any onnxruntime, preprocessing included; onnx-int8
     the same in eight bits, fitted on the pictures of --calibrate; web a folder with a page that
-    answers in a browser. Each is asked about pictures beside the store, and written only if both
-    agree; a certificate and a model card come with it. --check asks once more, against the version
-    that it came from.
+    answers in a browser. Before it is written, its answers to some pictures are compared with
+    those of the store; a certificate and a model card come with it. --check compares once more,
+    with the version that it came from.
     """
     from prd_edge.export import certificate_of, exporter_named
     from prd_edge.store import Store
@@ -77,6 +77,8 @@ def export(
     else:
         if calibrate is not None:
             raise click.UsageError("--calibrate fits a new file; with --check give --images")
+        if evaluation is not None:
+            raise click.UsageError("--evaluation goes into a new card; --check writes none")
         said = certificate_of(check)
         if format_name is None:
             format_name = said.format if said else "onnx"

@@ -12,7 +12,9 @@ from prd_edge.cli.options import json_option, print_json, printable, say, store_
 @click.argument("label", metavar="CLASS")
 @store_option
 @json_option
-@click.option("--yes", is_flag=True, help="Do not ask; nor is asked where nobody is there.")
+@click.option(
+    "--yes", is_flag=True, help="Do not ask for confirmation. Without a terminal it never asks."
+)
 def forget(label: str, store: Path, as_json: bool, yes: bool) -> None:
     """Take CLASS out of every kept version, for good; rollback does not bring it back.
 

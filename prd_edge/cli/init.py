@@ -22,7 +22,13 @@ from prd_edge.encoders import DEFAULT_ENCODER, ENCODERS
     type=PathType(),
     help="A local .safetensors or .pth file with the encoder's weights.",
 )
-@click.option("--seed", default=0, show_default=True, help="For encoders that start untrained.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32),
+    default=0,
+    show_default=True,
+    help="For encoders that start untrained.",
+)
 @click.option(
     "--keep-versions",
     default=5,

@@ -41,8 +41,8 @@ _IMAGES_TO_CALIBRATE = 100  # with fewer the error is mostly chance
     type=click.Choice(["prd", "imprint"]),
     envvar="PRD_EDGE_MODE",
     help="prd: train the encoder's last stages. imprint: leave it as it is; closed form, in "
-    "seconds. By default a session trains that brings a fair part of all classes, where torch is "
-    "installed.",
+    "seconds. By default a session is trained if torch is installed and it brings at least four "
+    "classes, a fair part of all that are known then; otherwise it is imprinted.",
 )
 @click.option("--recipe", help="How to train: edge, or paper (default if untrained).")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the images.")

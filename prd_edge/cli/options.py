@@ -42,7 +42,7 @@ class PathType(click.ParamType[Path]):
         if value == "":
             self.fail("the name is empty", param, ctx)
         if "\0" in str(value):
-            self.fail("there is no name with a null byte in it", param, ctx)
+            self.fail("a name cannot have a null byte in it", param, ctx)
         return Path(str(value))
 
     def shell_complete(

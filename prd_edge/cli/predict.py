@@ -31,7 +31,13 @@ _SUFFIXES = {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".bmp", ".gif", ".tif", "
 @click.command()
 @click.argument("paths", nargs=-1, required=True, shell_complete=file_names)
 @store_option
-@click.option("--top-k", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--top-k",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How many of the likeliest classes to show.",
+)
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),

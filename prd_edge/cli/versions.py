@@ -25,7 +25,11 @@ def rollback(version: str | None, store: Path) -> None:
 @click.command()
 @store_option
 @json_option
-@click.option("--repair", is_flag=True, help="Mend what can be had again; nothing else is touched.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Restore damaged files whose contents can be had again; change nothing else.",
+)
 @click.option("--privacy", is_flag=True, help="List all that is kept, and what stands behind it.")
 def verify(store: Path, as_json: bool, repair: bool, privacy: bool) -> int:
     """Check every byte of every kept version against its manifest.

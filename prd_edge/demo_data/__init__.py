@@ -64,7 +64,7 @@ def write_demo_data(
         ("test_per_class", test_per_class, 1),
     ):
         if value < least:
-            raise InvalidInputError(f"{option} is {value}; it must be {least} or more.")
+            raise InvalidInputError(f"{option} is {value}; it must be at least {least}")
     _require_empty(target)
     plans = [
         *_plans("session-1", SESSION_1, train_per_class, TRAINING),
@@ -122,13 +122,13 @@ def _require_empty(target: Path) -> None:
         raise _unusable(target, error) from error
     if in_use:
         raise InvalidInputError(
-            f"{target} exists and is not an empty folder. "
-            "Name a folder that does not exist yet, or empty this one first."
+            f"{target} exists and is not an empty folder; name one that does not exist yet, or "
+            "empty it first"
         )
 
 
 def _unusable(target: Path, error: OSError) -> InvalidInputError:
     return InvalidInputError(
-        f"Cannot write the demo images to {target}: {error.strerror or error}. "
-        "Name a folder that you may write to, on a disk with some 10 MB free."
+        f"cannot write the demo images to {target}: {error.strerror or error}; name a folder that "
+        "you may write to, on a disk with some 10 MB free"
     )

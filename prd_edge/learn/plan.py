@@ -18,7 +18,7 @@ from torch import Tensor
 
 from prd_edge.errors import InvalidInputError
 from prd_edge.learn.encoders import Tail
-from prd_edge.learn.learner import Views, batches_an_epoch, one_step
+from prd_edge.learn.learner import Views, one_step
 from prd_edge.learn.recipes import Recipe
 from prd_edge.learn.session_views import FEWEST_VIEWS
 from prd_edge.memory import memory_mb, release_memory
@@ -42,7 +42,6 @@ class Plan(NamedTuple):
     recipe: Recipe  # with a batch size and a number of views that fit
     threads: int
     views_budget: float  # bytes for views
-    finishing_seconds: float  # from the last step to the commit
     seconds_to_train_in: float  # from the start of the session
     estimate: Estimate
 
@@ -91,7 +90,6 @@ def make_plan(
     is_cached = views >= FEWEST_VIEWS
     if is_cached:
         recipe = replace(recipe, views=views)
-    steps = recipe.epochs * batches_an_epoch(images, recipe.batch_size)
     reads = images * (looks + recipe.views if is_cached else 3 * looks + 2 * recipe.epochs)
     solve_flops = 6 * dimensions**3
     all_looks = looks * images * trial.view_seconds / 3  # through the tail, without a step
@@ -107,11 +105,10 @@ def make_plan(
         images=images,
         views=views if is_cached else 0,
         epochs=recipe.epochs,
-        steps=steps,
         threads=trial.threads,
     )
     train_in = inf if settings.max_seconds is None else settings.max_seconds - finishing
-    return Plan(recipe, trial.threads, views_budget, finishing, train_in, estimate)
+    return Plan(recipe, trial.threads, views_budget, train_in, estimate)
 
 
 def measure_step(tail: Tail, view: Tensor, recipe: Recipe, candidates: list[int]) -> Trial:

@@ -14,10 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from prd_edge.inference import open_graph
+from prd_edge.inference import open_graph, run_outputs
 from prd_edge.learn.cut import Cut
 from prd_edge.learn.encoders import AnchoredEncoder, Encoder, StagedEncoder, Tail
 from prd_edge.learn.onnx_writer import write_onnx
+
+_NAME = "the encoder's trunk"
 
 
 class Look(NamedTuple):
@@ -97,5 +99,5 @@ def _opened(module: nn.Module) -> Callable[[np.ndarray], list[np.ndarray]]:
         f"output_{i}": ["N", output.shape[1], *("h", "w")[: output.ndim - 2]]
         for i, output in enumerate(outputs)
     }
-    session = open_graph(write_onnx(module, shapes), "the encoder's trunk", threads=1)
-    return lambda images: session.run(list(shapes), {"image": images})
+    session = open_graph(write_onnx(module, shapes), _NAME, threads=1)
+    return lambda images: run_outputs(session, _NAME, list(shapes), images)

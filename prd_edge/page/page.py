@@ -102,11 +102,6 @@ def _figures(figures: Iterable[tuple[str, str]]) -> str:
 def _course(course: Course) -> str:
     versions = [own.version for own in course.evaluations]
     curves, found = course.curves(), course.figures()
-    rows = [
-        [own.version, len(own.taught), percent(own.accuracy), *map(percent, of_groups)]
-        for own, *of_groups in zip(course.evaluations, *curves.values(), strict=True)
-    ]
-    header = ["version", "classes", "all taught", *(f"of {name}" for name in curves)]
     return _section(
         "From version to version",
         "Accuracy on all that a version had been taught (thick), and on the classes that came with "
@@ -116,7 +111,7 @@ def _course(course: Course) -> str:
         f"themselves. Forward transfer {_signed(found['forward_transfer'])}: a class "
         "cannot be named before it is taught.",
         _plot(plots.course_curve(versions, course.accuracies(), curves)),
-        _table(header, rows, 1),
+        _table(*course.table(), 1),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 FLAGS = (
     "--no-sandbox",  # CI runs as root
@@ -66,6 +66,8 @@ def serve() -> Iterator[Callable[[Path], str]]:
 def page(browser: Browser) -> Iterator[Page]:
     """Any error on it, and any request to another place, fails the test."""
     opened = browser.new_page(viewport={"width": 1100, "height": 760})
+    opened.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on(

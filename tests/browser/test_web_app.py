@@ -12,7 +12,7 @@ import pytest
 from app_server import AppServer
 from playwright.sync_api import Locator, Page, expect
 
-from prd_edge import Runtime
+from prd_edge import Progress, Runtime
 from prd_edge.demo_data import write_demo_data
 
 SCREENSHOTS = os.environ.get("PRD_EDGE_SCREENSHOTS")  # a folder, to look at them
@@ -36,8 +36,6 @@ def server(tmp_path: Path) -> Iterator[AppServer]:
 
 @pytest.fixture
 def opened(page: Page, server: AppServer) -> Page:
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
     page.goto(server.address)
     page.wait_for_selector("body[data-ready]")
     return page
@@ -167,7 +165,7 @@ def test_classes_are_renamed_removed_and_exported(opened: Page, pictures: Path) 
 def test_a_lesson_is_watched_and_cancelled(
     opened: Page, pictures: Path, server: AppServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow_down(monkeypatch)
+    stand_still(monkeypatch)
     show(opened, pictures, "mug", "gear")
     opened.click("#begin")
     expect(opened.locator("#stage")).to_have_text("Reading the pictures")
@@ -180,15 +178,16 @@ def test_a_lesson_is_watched_and_cancelled(
     assert not server.rt.store.exists()
 
 
-def slow_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step of progress takes so long that it can be watched."""
+def stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands still after two pictures, until it is cancelled."""
     from lessons import Lessons
 
     on_progress = Lessons._on_progress
 
-    def slow(self: Lessons, now: object) -> None:
+    def slow(self: Lessons, now: Progress) -> None:
         on_progress(self, now)
-        self._cancel.wait(2)
+        if now.done == 2:
+            self._cancel.wait(120)
 
     monkeypatch.setattr(Lessons, "_on_progress", slow)
 

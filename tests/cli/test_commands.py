@@ -125,7 +125,7 @@ def test_a_picture_of_nothing_known_is_unknown(
     _, out, _ = prd_edge("predict", picture, "--store", taught, "--always-answer", "--quiet")
     assert out.strip() in ("blue", "green", "red")
     _, out, _ = prd_edge("evaluate", tmp_path / "strange", "--store", taught)
-    assert "called unknown     1 images" in out
+    assert "called unknown     1 of 1 images" in out
     _, out, _ = prd_edge("evaluate", session, "--store", taught)
     assert "called unknown" not in out
 

@@ -1,4 +1,4 @@
-"""Eight readers, two writers, a rollback and a gc, each a process of its own, on one store."""
+"""Eight readers, a verifier, two writers, a rollback and a gc on one store, each a process."""
 
 from __future__ import annotations
 

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
+from types import SimpleNamespace
 
+import folder_watcher
 import pytest
 from folder_watcher import Watcher
 
@@ -39,11 +41,11 @@ def runtime(tmp_path: Path) -> Runtime:
 
 
 @pytest.fixture
-def watcher(inbox: Path, runtime: Runtime) -> Iterator[Watcher]:
-    made = Watcher(inbox, runtime, settle=0.3, then="keep")
+def start(inbox: Path, runtime: Runtime) -> Iterator[Callable[[], None]]:
+    """After what is to be one session has been dropped."""
+    made = Watcher(inbox, runtime, settle=0.1, then="keep")
     thread = Thread(target=made.run)
-    thread.start()
-    yield made
+    yield thread.start
     made.stop.set()
     thread.join()
 
@@ -59,9 +61,10 @@ def drop(inbox: Path, tmp_path: Path, *classes: str, start: int = 0) -> None:
 
 
 def test_what_is_dropped_is_learned_and_kept(
-    watcher: Watcher, inbox: Path, tmp_path: Path, runtime: Runtime
+    start: Callable[[], None], inbox: Path, tmp_path: Path, runtime: Runtime
 ) -> None:
     drop(inbox, tmp_path, "blue", "green")
+    start()
     wait_for("first session", (inbox / "learned/000002").is_dir)
     assert runtime.classes() == {"blue": 6, "green": 6}
     assert len(files_below(inbox / "learned/000002")) == 12
@@ -72,9 +75,12 @@ def test_what_is_dropped_is_learned_and_kept(
 
 
 def test_a_folder_that_still_changes_is_not_taken(
-    watcher: Watcher, inbox: Path, runtime: Runtime
+    inbox: Path, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = write_session(inbox.parent / "source", classes=("blue",), images=8)
+    now = 0.0
+    monkeypatch.setattr(folder_watcher, "time", SimpleNamespace(monotonic=lambda: now))
+    watcher = Watcher(inbox, runtime, settle=10, then="keep")
+    source = write_session(inbox.parent / "source", classes=("blue",))
     (inbox / "blue").mkdir()
     for path in sorted((source / "blue").iterdir()):
         content = path.read_bytes()
@@ -82,14 +88,17 @@ def test_a_folder_that_still_changes_is_not_taken(
             for part in (content[:50], content[50:]):
                 slow.write(part)
                 slow.flush()
-                sleep(0.1)
-        assert not runtime.store.exists()
-    wait_for("session", (inbox / "learned/000002").is_dir)
-    assert runtime.classes() == {"blue": 8}, "whole, and all of them"
+                watcher.take_in()
+                now += 9
+                watcher.take_in()
+    assert (inbox / "blue").exists()
+    now += 1
+    watcher.take_in()
+    assert len(files_below(inbox / ".learning-000000/blue")) == 6, "all of them"
 
 
 def test_a_bad_drop_is_said_in_a_line_and_costs_the_others_nothing(
-    watcher: Watcher,
+    start: Callable[[], None],
     inbox: Path,
     tmp_path: Path,
     runtime: Runtime,
@@ -102,6 +111,7 @@ def test_a_bad_drop_is_said_in_a_line_and_costs_the_others_nothing(
     (source / "red").rename(source / " red")  # no name for a class
     for path in (bad, source / " red", source / "blue"):
         path.rename(inbox / path.name)
+    start()
     wait_for("session", (inbox / "learned/000002").is_dir)
     assert runtime.classes() == {"blue": 6}
     assert files_below(inbox / "refused")[-1] == "bad/letter.jpg"
@@ -113,18 +123,26 @@ def test_a_bad_drop_is_said_in_a_line_and_costs_the_others_nothing(
 
 
 def test_a_locked_store_is_waited_for(
-    watcher: Watcher,
+    start: Callable[[], None],
     inbox: Path,
     tmp_path: Path,
     runtime: Runtime,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    said = ""
+
+    def is_waiting() -> bool:
+        nonlocal said
+        said += capsys.readouterr().out
+        return "trying again" in said
+
+    drop(inbox, tmp_path, "blue")
     with writing(runtime.store):
-        drop(inbox, tmp_path, "blue")
-        wait_for("attempt", lambda: any(inbox.glob(".learning-*")))
-        sleep(0.5)
+        start()
+        wait_for("attempt", is_waiting)
+        sleep(0.5)  # time for more
     wait_for("session", (inbox / "learned/000002").is_dir)
-    assert capsys.readouterr().out.count("trying again") == 1
+    assert (said + capsys.readouterr().out).count("trying again") == 1
 
 
 def test_delete_removes_what_was_learned_and_nothing_else(

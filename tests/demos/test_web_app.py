@@ -97,7 +97,10 @@ WATCHING = Event()
 
 
 def note_writing(event: str, given: tuple[Any, ...]) -> None:
-    if event == "open" and WATCHING.is_set() and given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+    """Not what Python keeps of modules that it imports for the first time."""
+    if event != "open" or not WATCHING.is_set() or isinstance(given[0], int):
+        return
+    if given[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and "__pycache__" not in str(given[0]):
         WRITTEN.append(str(given[0]))
 
 

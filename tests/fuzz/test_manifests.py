@@ -79,6 +79,7 @@ def ask(random: Random, store: Path, picture: Path) -> int:
             ("info",), ("info", "--json"), ("info", "--card"), ("history",), ("history", "--json"),
             ("classes", "list"), ("classes", "list", "--json"), ("diff", 2, 3),
             ("diff", 2, 3, "--json"), ("predict", picture), ("predict", picture, "--json"),
+            ("verify", "--privacy"), ("verify", "--privacy", "--json"),
             ("learn-session", picture.parents[1], "--mode", "imprint", "--dry-run"),
         ]
     )  # fmt: skip

@@ -131,21 +131,16 @@ def add_note(store: Path) -> None:
     put(store, file, save(tensors, metadata={"samples": "0123456789"}))
 
 
-def add_nested_metric(store: Path) -> None:
-    def change(m: Manifest) -> Manifest:
-        drift = {label: {**own, "samples": [1.0]} for label, own in m.metrics["drift"].items()}
-        return replace(m, metrics={**m.metrics, "drift": drift})
+def change_metrics(**strange: object) -> Callable[[Path], None]:
+    def plant(store: Path) -> None:
+        vouch(store, lambda m: replace(m, metrics={**m.metrics, **strange}))
 
-    vouch(store, change)
+    return plant
 
 
 def add_bytes(store: Path) -> None:
     field_of_no_schema = b"\xa2\x06\x05hello"  # number 100
     put(store, "encoder.onnx", (store / LIVE / "encoder.onnx").read_bytes() + field_of_no_schema)
-
-
-def add_metric(store: Path) -> None:
-    vouch(store, lambda m: replace(m, metrics={**m.metrics, "samples": [1.0, 2.0]}))
 
 
 def add_file(place: str) -> Callable[[Path], None]:
@@ -166,8 +161,16 @@ PLANTS: dict[str, Callable[[Path], None]] = {
     "a long name in the graph": change_graph(add_name),
     "bytes behind the graph": add_bytes,
     "remarks beside tensors": add_note,
-    "a figure within figures": add_nested_metric,
-    "a figure in the manifest": add_metric,
+    "a figure in the manifest": change_metrics(samples=1.0),
+    "a figure of another name in a drift": change_metrics(drift={"red": {"samples": 1.0}}),
+    "many figures in one of a drift": change_metrics(drift={"red": {"distance": [1.0, 2.0]}}),
+    "a drift of no class": change_metrics(drift=[1.0, 2.0]),
+    "many figures for the images of a class": change_metrics(added={"red": [1.0, 2.0]}),
+    "more names than a renaming has": change_metrics(renamed=["red", "blue", "green"]),
+    "many figures among the losses": change_metrics(training={"losses": [1.0, 2.0, 3.0]}),
+    "many figures of a training": change_metrics(training={"steps": [1.0, 2.0]}),
+    "a long note": change_metrics(training={"note": "sample" * 1000}),
+    "a long number": change_metrics(seconds=10**1000),
     "a file in the version": add_file(f"{LIVE}/samples"),
     "a file in the store": add_file("samples"),
     "a file beside the versions": add_file("versions/samples"),

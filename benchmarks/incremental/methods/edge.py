@@ -104,7 +104,7 @@ class Edge(Imprinted):
         made = cut(self.spec, self.weights, recipe, None)
         embeddings = self.embeddings(stream.train, session.rows)
         reading = _CachedReading(
-            Plan(recipe, torch.get_num_threads(), 0.0, 0.0, inf, None),  # type: ignore[arg-type]
+            Plan(recipe, torch.get_num_threads(), 0.0, inf, None),  # type: ignore[arg-type]
             _harvest(embeddings, session),
             stream.train,
             session.rows,

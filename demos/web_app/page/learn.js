@@ -28,8 +28,8 @@ export function refreshButton() {
   if (!classes.length) said = "Show it pictures of a class first; ten or more are good.";
   else if (names.includes("")) said = "Give every class with pictures a name.";
   else if (few.length) said += ` Of ${few.join(", ")} there are few; more would help.`;
-  at("needs").textContent = said;
   if (isReading()) said = "Reading pictures …";
+  at("needs").textContent = said;
   at("begin").disabled = isLearning || isReading() || !classes.length || names.includes("");
   at("begin").textContent = names.length > 1 ? `Learn ${names.length} classes` : "Learn";
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from prd_edge.encoders import UNTRAINED, BuiltEncoder, EncoderSpec
+from prd_edge.encoders import DEFAULT_ENCODER, UNTRAINED, BuiltEncoder, EncoderSpec
 from prd_edge.encoders.efficientnet_lite0 import build_onnx
 from prd_edge.encoders.wheel_weights import read_wheel_weights
 from prd_edge.errors import InvalidInputError
@@ -42,8 +42,6 @@ __all__ = [
 
 Encoder = StagedEncoder | AnchoredEncoder
 
-LITE0 = "efficientnet_lite0"
-
 
 def build_torch_encoder(
     name: str, *, image_size: int, weights_file: Path | None, seed: int
@@ -59,7 +57,7 @@ def build_torch_encoder(
             module = load_module(name, weights)
         except InvalidInputError as error:
             raise InvalidInputError(f"{weights_file} does not fit {name}: {error}") from error
-    elif name == LITE0:
+    elif name == DEFAULT_ENCODER:
         licence = "Apache-2.0"
         module = load_module(name, read_wheel_weights())
     elif name == UNTRAINED:
@@ -92,7 +90,7 @@ def load_stored(spec: EncoderSpec, weights: Weights) -> Encoder:
 
 
 def _without_weights(name: str, weights: Weights) -> StagedEncoder:
-    if name == LITE0:
+    if name == DEFAULT_ENCODER:
         return EfficientNetLite0()
     if name == UNTRAINED:
         return ResNet18Scratch(resnet18_scratch.width_of(weights))
