@@ -35,7 +35,7 @@ class OnnxExporter(Exporter):
                 return Answer(classes[int(best[0])], confidences, bool(unknown[0]))
             except Exception as error:  # a graph of somebody else may do anything
                 raise InvalidInputError(
-                    f"the file does not answer like one that prd-edge exported ({error}); export it anew"
+                    f"the file does not answer as an export does ({error}); export it anew"
                 ) from error
 
         return answer

@@ -67,7 +67,8 @@ def info(store: Path, as_json: bool, card: bool, evaluation: Path | None) -> Non
         ("on disk", megabytes(on_disk)),
         (
             "kept of images",
-            "none itself; of each class a sum, a count, a radius, a leaning, and a share in one covariance",
+            "none itself; of each class a sum, a count, a radius, a leaning, and a share in one "
+            "covariance",
         ),
     ]
     print_pairs(lines)
