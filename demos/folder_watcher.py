@@ -50,7 +50,7 @@ class Watcher:
                 if str(error) != self._said:
                     say(f"{error}; trying again until it works")
                 self._said = str(error)
-            self.stop.wait(min(0.5, self.settle / 2))
+            self.stop.wait(min(0.5, max(0.05, self.settle / 2)))
         say("stopped")
 
     def take_in(self) -> None:
@@ -137,8 +137,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--then", choices=("keep", "delete"), default="keep", help="(keep)")
     parser.add_argument("--settle", type=float, default=2.0, help="seconds without a change (2)")
     options = parser.parse_args(arguments)
-    if not options.settle > 0:
-        parser.error(f"--settle {options.settle}: it must be more than 0")
     if not options.inbox.is_dir():
         parser.error(f"no folder {options.inbox}; make it first")
     watcher = Watcher(options.inbox, Runtime.open(options.store), options.settle, options.then)

@@ -5,7 +5,14 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.completion import class_names
-from prd_edge.cli.options import json_option, print_json, print_table, say, store_option
+from prd_edge.cli.options import (
+    json_option,
+    once_done,
+    print_json,
+    print_table,
+    say,
+    store_option,
+)
 
 
 @click.group()
@@ -38,7 +45,8 @@ def rename(old: str, new: str, store: Path) -> None:
     from prd_edge.runtime import Runtime
 
     version = Runtime.open(store).rename(old, new)
-    click.echo(f"renamed {old} to {new}, version {version}")
+    with once_done():
+        click.echo(f"renamed {old} to {new}, version {version}")
 
 
 @classes.command()
@@ -49,4 +57,5 @@ def remove(label: str, store: Path) -> None:
     from prd_edge.runtime import Runtime
 
     version = Runtime.open(store).remove(label)
-    click.echo(f"removed {label}, version {version}; 'prd-edge rollback' brings it back")
+    with once_done():
+        click.echo(f"removed {label}, version {version}; 'prd-edge rollback' brings it back")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import PathType
+from prd_edge.cli.options import PathType, once_done
 
 
 @click.command()
@@ -29,6 +29,7 @@ def demo_data(folder: Path, seed: int, train: int, test: int) -> None:
     from prd_edge.demo_data import write_demo_data
 
     written = write_demo_data(folder, seed=seed, train_per_class=train, test_per_class=test)
-    click.echo(f"wrote {written.images} images")
-    for path in (written.session_1, written.session_2, written.test):
-        click.echo(f"  {path}  {', '.join(sorted(child.name for child in path.iterdir()))}")
+    with once_done():
+        click.echo(f"wrote {written.images} images")
+        for path in (written.session_1, written.session_2, written.test):
+            click.echo(f"  {path}  {', '.join(sorted(child.name for child in path.iterdir()))}")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from prd_edge.cli.options import (
     evaluation_option,
     json_option,
     megabytes,
+    once_done,
     percent,
     print_json,
     print_pairs,
@@ -86,6 +87,11 @@ def export(
         found = exporter_named(format_name).check(chosen, check, images=images)
     target = check or output
     assert target is not None
+    with once_done():
+        _print_certificate(found, target, as_json=as_json, is_new=check is None)
+
+
+def _print_certificate(found: Any, target: Path, *, as_json: bool, is_new: bool) -> None:
     size = size_of(target)
     if as_json:
         print_json({"schema": 1, "file": str(target), "bytes": size, **found.as_dict()})
@@ -104,7 +110,7 @@ def export(
             ("speed", f"{found.speed_ratio:.2f} times single precision, on one thread here"),
         ]
     print_pairs(lines)
-    if target.is_dir() and not check:
+    if target.is_dir() and is_new:
         say(f"look at it: python -m http.server --directory {quote(str(target))}")
 
 

@@ -1,11 +1,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from prd_edge.cli.completion import class_names
-from prd_edge.cli.options import PathType, json_option, print_json, printable, store_option
+from prd_edge.cli.options import (
+    PathType,
+    json_option,
+    once_done,
+    print_json,
+    printable,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from prd_edge.feedback import Feedback
 
 
 @click.command()
@@ -39,6 +50,11 @@ def feedback(
     if (label is None) == (not_label is None):
         raise click.UsageError("give either --is CLASS or --not CLASS")
     result = Runtime.open(store).feedback(image, label=label, not_label=not_label)
+    with once_done():
+        _print_result(result, image, as_json)
+
+
+def _print_result(result: Feedback, image: Path, as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, **result._asdict()})
         return

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from prd_edge.cli.options import json_option, print_json, printable, say, store_option
+from prd_edge.cli.options import json_option, once_done, print_json, printable, say, store_option
+
+if TYPE_CHECKING:
+    from prd_edge.forgetting import Forgotten
 
 
 @click.command()
@@ -29,6 +33,11 @@ def forget(label: str, store: Path, as_json: bool, yes: bool) -> None:
             say("nothing was forgotten")
             return
     result = Runtime.open(store).forget(label)
+    with once_done():
+        _print_result(result, label, as_json)
+
+
+def _print_result(result: Forgotten, label: str, as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, **result._asdict()})
         return

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from prd_edge.cli.options import PathType, store_option
+from prd_edge.cli.options import PathType, once_done, store_option
 from prd_edge.encoders import DEFAULT_ENCODER, ENCODERS
 
 
@@ -55,7 +55,8 @@ def init(
     config = StoreConfig(encoder, size, keep_versions)
     manifest = Runtime.open(store, config=config).init(weights_file=weights, seed=seed)
     spec = manifest.encoder
-    click.echo(
-        f"made {store}: encoder {spec.name} at {spec.image_size} px, "
-        f"{spec.dimensions} features, version {manifest.version}"
-    )
+    with once_done():
+        click.echo(
+            f"made {store}: encoder {spec.name} at {spec.image_size} px, "
+            f"{spec.dimensions} features, version {manifest.version}"
+        )

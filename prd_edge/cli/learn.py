@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from prd_edge.cli.options import (
     PathType,
     json_option,
+    once_done,
     percent,
     print_json,
     print_pairs,
@@ -111,10 +112,11 @@ def learn_session(
             dry_run=dry_run,
             on_progress=on_progress,
         )
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        _print_report(report)
+    with once_done():
+        if as_json:
+            print_json(report.as_dict())
+        else:
+            _print_report(report)
 
 
 @contextmanager
@@ -130,11 +132,12 @@ def _progress_shown() -> Iterator[OnProgress]:
         task = bar.add_task("reading images", total=None)
 
         def show(step: Progress) -> None:
-            if step.estimate:
-                bar.console.print(_estimate(step.estimate), highlight=False, markup=False)
-            else:
-                what = f"{step.stage}{_losses(step.losses)}"
-                bar.update(task, description=what, completed=step.done, total=step.total)
+            with suppress(OSError):  # the terminal may be gone, which is no reason to stop
+                if step.estimate:
+                    bar.console.print(_estimate(step.estimate), highlight=False, markup=False)
+                else:
+                    what = f"{step.stage}{_losses(step.losses)}"
+                    bar.update(task, description=what, completed=step.done, total=step.total)
 
         yield show
 

@@ -9,10 +9,11 @@ import warnings
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
+from prd_edge.cli.interruption import catch_interruptions, exit_code_of_interruption
 from prd_edge.cli.options import say
 from prd_edge.errors import PrdEdgeError
 from prd_edge.version import __version__
@@ -40,10 +41,6 @@ COMMANDS = {
 
 
 _STANDARD_ERROR = 2
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as systemd stops a service: all that cleans up after Ctrl-C does so after it."""
 
 
 class LazyGroup(click.Group):
@@ -81,18 +78,13 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.filterwarnings("ignore", module="PIL")  # unreadable images are named by ourselves
     _fill_closed_streams()
     _settle_streams()
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    catch_interruptions()
     exit_code = _run(arguments)
     with suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
     # Everything is written: tearing the interpreter down would only cost the user 20 ms.
     os._exit(exit_code)
-
-
-def _terminate(*_: object) -> NoReturn:
-    raise _Terminated
 
 
 def _fill_closed_streams() -> None:
@@ -135,26 +127,30 @@ def _run(arguments: list[str] | None) -> int:
         command = context.command_path if context else "prd-edge"
         message = " ".join(error.format_message().split()).rstrip(".")
         return _fail(f"{message}; see '{command} --help'", error.exit_code)
-    except (KeyboardInterrupt, click.Abort) as error:  # click turns the first into the second
-        is_terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
-        return _fail(
-            "interrupted; a change is made whole or not at all, 'prd-edge history' shows which",
-            143 if is_terminated else 130,
-        )
-    except (SystemExit, BrokenPipeError):  # the reader of our output has gone, as `head` does
-        with suppress(OSError):
+    except (KeyboardInterrupt, click.Abort):  # click turns the first into the second
+        return _interrupted(exit_code_of_interruption() or 128 + signal.SIGINT)
+    except (SystemExit, BrokenPipeError):  # click turns the second into the first
+        with suppress(OSError):  # the reader of our output has gone, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 128 + signal.SIGPIPE
     except MemoryError:
         return _fail("out of memory; close other programs or use smaller images", 1)
     except Exception as error:
+        if code := exit_code_of_interruption():  # in an import, it comes out as another error
+            return _interrupted(code)
         if os.environ.get("PRD_EDGE_DEBUG"):
             raise
         kind = type(error).__name__
         return _fail(f"unexpected {kind}: {error} (set PRD_EDGE_DEBUG=1 to see where)", 1)
 
 
+def _interrupted(exit_code: int) -> int:
+    return _fail(
+        "interrupted; the change was made whole or not at all: 'prd-edge history' shows which",
+        exit_code,
+    )
+
+
 def _fail(message: str, exit_code: int) -> int:
-    with suppress(OSError):  # nobody may be reading
-        say(f"prd-edge: {message}")
+    say(f"prd-edge: {message}")
     return exit_code

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -19,6 +21,7 @@ __all__ = [
     "json_option",
     "json_text",
     "megabytes",
+    "once_done",
     "percent",
     "print_json",
     "print_pairs",
@@ -76,7 +79,19 @@ evaluation_option = click.option(
 
 def say(line: str) -> None:
     """One line to standard error, in which no file name can play tricks on the terminal."""
-    click.echo(printable(line), err=True)
+    with suppress(OSError):  # nobody may be reading, which is no reason to stop
+        click.echo(printable(line), err=True)
+
+
+@contextmanager
+def once_done() -> Iterator[None]:
+    """Around what tells of a change: it is made, and must not be tried again if nobody hears."""
+    try:
+        yield
+    except OSError as error:
+        say(f"done, but the report could not be written: {error.strerror}")
+        with suppress(OSError):  # what is still to be flushed would fail once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def printable(text: str) -> str:

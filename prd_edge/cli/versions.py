@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from prd_edge.cli.completion import version_names
-from prd_edge.cli.options import json_option, print_json, say, store_option
+from prd_edge.cli.options import json_option, once_done, print_json, say, store_option
 
 
 @click.command()
@@ -19,7 +19,8 @@ def rollback(version: str | None, store: Path) -> None:
     from prd_edge.runtime import Runtime
 
     manifest = Runtime.open(store).rollback(version)
-    click.echo(f"version {manifest.version} is live: {len(manifest.classes)} classes")
+    with once_done():
+        click.echo(f"version {manifest.version} is live: {len(manifest.classes)} classes")
 
 
 @click.command()
@@ -79,4 +80,5 @@ def gc(store: Path, keep: int | None) -> None:
     live = opened.live()
     with writing(opened) as writer:
         removed = writer.gc(keep or live.manifest.config.keep_versions)
-    click.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
+    with once_done():
+        click.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")

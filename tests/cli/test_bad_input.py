@@ -1023,7 +1023,7 @@ class TestProcess:
         finally:
             os.close(writer)
         assert err == b""
-        assert running.returncode in (0, 141)
+        assert running.returncode == 141
 
     def test_head(self, store: Path, good: Path) -> None:
         script = 'set -o pipefail; "$@" | head -1'
@@ -1048,6 +1048,39 @@ class TestProcess:
         finally:
             os.close(writer)
         assert (running.returncode, out) == (4, b"")
+
+    def test_what_has_failed_is_no_success_because_nobody_reads_it(self, store: Path) -> None:
+        flip_a_bit(store / "versions/000002/manifest.json")
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            with start_process("verify", "--store", store, stdout=writer) as running:
+                running.communicate(timeout=60)
+        finally:
+            os.close(writer)
+        assert running.returncode == 141
+
+    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
+    @pytest.mark.parametrize("place", ["a closed pipe", "a full disk"])
+    def test_a_session_that_nobody_hears_of_is_learned_all_the_same(
+        self, store: Path, data: Path, stream: str, place: str
+    ) -> None:
+        if place == "a full disk":
+            writer = os.open("/dev/full", os.O_WRONLY)
+        else:
+            reader, writer = os.pipe()
+            os.close(reader)
+        (data / "red/letter.jpg").write_text("no picture: it is said on standard error")
+        try:
+            arguments = ("learn-session", data, "--store", store)
+            with start_process(*arguments, **{stream: writer}) as running:
+                out, err = running.communicate(timeout=60)
+        finally:
+            os.close(writer)
+        assert running.returncode == 0
+        assert Store(store).live().name == "000004"
+        told = out if stream == "stderr" else err
+        assert (b"new version" if stream == "stderr" else b"could not be written") in told
 
     def test_output_to_a_full_disk(self, store: Path, good: Path) -> None:
         with (

@@ -74,7 +74,7 @@ def test_a_page_and_how_to_look_at_it(taught: Path, tmp_path: Path, prd_edge: Ru
         (["-o", ".", "--format", "web"], 2, "name a folder to be made"),
         (["-o", "a.onnx", "--images", "no"], 3, "no folder no; give one with pictures in it"),
         (["-o", "a.onnx", "--images", "empty"], 3, "empty holds no pictures that can be read"),
-        (["-o", "a.onnx", "--format", "onnx-int8"], 3, "at least 20, and there are 0"),
+        (["-o", "a.onnx", "--format", "onnx-int8"], 3, "at least 20 pictures, and there are 0"),
         (["-o", "a.onnx", "--format", ""], 2, "no format named ''"),
         (["-o", "a.onnx", "--version", ""], 2, "no version"),
         (["-o", f"{'a' * 300}.onnx"], 4, "the name is too long"),

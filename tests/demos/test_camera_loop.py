@@ -60,7 +60,7 @@ def test_it_leaves_no_picture_behind(store: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "frames", "said"), [
     ("a/b", 5, "a/b was not learned: class name 'a/b' contains the forbidden character"),
-    ("mug", 50, "the film ended after 12 of 50 frames; mug was not learned"),
+    ("mug", 50, "the pictures ended after 12 of 50 frames; mug was not learned"),
 ])  # fmt: skip
 def test_what_cannot_be_learned_is_said(
     name: str,

@@ -201,7 +201,7 @@ class TestRefusals:
         ("otherwise", "says"),
         [
             (lambda own: own._replace(label="another"), r"of \d+ pictures 0\.0 % get the same"),
-            (lambda own: own._replace(unknown=not own.unknown), r"of 0\.0 % both say whether"),
+            (lambda own: own._replace(unknown=not own.unknown), r"on 0\.0 % both agree whether"),
             (lambda own: own._replace(confidences=dict.fromkeys(own.confidences, np.nan)),
              "not numbers"),
         ],
@@ -332,19 +332,23 @@ def contents(folder: Path) -> dict[str, bytes]:
 class TestEightBits:
     def test_they_need_pictures(self, runtime: Runtime, folder: Path, tmp_path: Path) -> None:
         target = tmp_path / "model.onnx"
-        with pytest.raises(NoUsableDataError, match=r"fitted on .*, at least 20, and there are 0"):
+        with pytest.raises(
+            NoUsableDataError, match=r"fitted on at least 20 pictures, and there are 0"
+        ):
             runtime.export(target, format="onnx-int8")
         few = tmp_path / "few"
         few.mkdir()
         for number, path in enumerate(sorted(folder.rglob("*.png"))[:22]):
             (few / f"{number}.png").write_bytes(path.read_bytes())
-        with pytest.raises(NoUsableDataError, match=r"fitted on .*, at least 20, and there are 11"):
+        with pytest.raises(
+            NoUsableDataError, match=r"fitted on at least 20 pictures, and there are 11"
+        ):
             runtime.export(target, format="onnx-int8", calibrate=few)
         assert runtime.export(target, format="onnx-int8", calibrate=few, images=folder).images == 42
         for path in sorted(few.iterdir())[:10]:
             path.unlink()
         with pytest.raises(
-            NoUsableDataError, match=r"checked with .*, at least 20, and there are 12"
+            NoUsableDataError, match=r"checked with at least 20 pictures, and there are 12"
         ):
             runtime.export(target, format="onnx-int8", calibrate=folder, images=few)
 
