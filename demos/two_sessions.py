@@ -54,12 +54,13 @@ def two_sessions(data: Path, store: Path) -> None:
         print("  It brought no new class, so there is nothing to see in undoing it.")
         return
 
-    pictures = (path for path in (data / "test" / new[0]).rglob("*") if path.is_file())
-    example = min(pictures, default=None)
+    shown = ((path, label) for label in new for path in sorted((data / "test" / label).rglob("*")))
+    right = ((path, label) for path, label in shown if path.is_file() and names(rt, path, label))
+    example, label = next(right, (None, ""))
     if example is None:
-        print(f"  There is no test picture of {new[0]}, so there is nothing to see in undoing it.")
+        print("  It has none of its new classes right, so there is nothing to see in undoing it.")
         return
-    print(f"A picture of {new[0]}, a class of the second session:")
+    print(f"The first picture that it gets right of {label}, a class of the second session:")
     print(f"  {answer(rt, example)}")
 
     manifest = rt.rollback()
@@ -84,6 +85,10 @@ def share_right(rt: Runtime, test: Path, labels: Collection[str]) -> float:
         if path.is_file()
     ]
     return rt.evaluate(pairs).accuracy or 0.0
+
+
+def names(rt: Runtime, picture: Path, label: str) -> bool:
+    return rt.predict(picture).label == label
 
 
 def answer(rt: Runtime, picture: Path) -> str:

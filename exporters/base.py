@@ -29,12 +29,13 @@ from typing import NamedTuple
 import numpy as np
 
 from prd_edge.errors import GuardRefusedError, InvalidInputError
-from prd_edge.files import explained, refuse_target, replace_files
+from prd_edge.files import explained, replace_files
 from prd_edge.model import load_predictor
 from prd_edge.model_card import model_card
 from prd_edge.plain_file import NotPlainError, read_plain_file
 from prd_edge.predictor import Predictor
 from prd_edge.store import Version
+from prd_edge.targets import refuse_target
 
 from .certificate import Certificate, canonical, document_of, refuse_disagreement
 from .pictures import Picture, demo_pictures, pictures_to_check, pictures_to_fit
@@ -225,7 +226,8 @@ def compared(
         if others := theirs.confidences.keys() ^ ours.confidences.keys():
             raise InvalidInputError(
                 f"the file and version {source.version.name} know other classes, such as "
-                f"{min(others)!r}; name the version it was exported from with --version"
+                f"{min(others)!r}: name the version it was exported from with --version; if that "
+                "is this one, a class was forgotten since, so export anew"
             )
         count += 1
         same_answer += theirs.label == ours.label

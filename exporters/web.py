@@ -15,10 +15,10 @@ from typing import Any
 from prd_edge.errors import InvalidInputError
 from prd_edge.files import (
     make_directory,
-    refuse_parent,
     remove_empty_directory,
     replace_files,
 )
+from prd_edge.targets import refuse_parent
 
 from .base import signed
 from .certificate import Certificate

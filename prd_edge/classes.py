@@ -37,6 +37,8 @@ def _problem(name: str) -> str | None:
     forbidden = next((c for c in name if _is_forbidden(c)), None)
     if not name.strip() or set(name) <= _JOINERS:
         return "is empty"
+    if name.casefold() == "unknown":
+        return "is what a picture is called that no class fits"
     if name != name.strip():
         return "begins or ends with a space"
     if name.startswith("."):

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from prd_edge.errors import InvalidInputError, StoreError, StoreLockedError
+from prd_edge.errors import StoreError, StoreLockedError
 from prd_edge.plain_file import read_plain_file
 
 _LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS}
@@ -43,20 +43,6 @@ def _do_nothing(operation: str, path: Path) -> None:
 
 
 before_operation: Callable[[str, Path], None] = _do_nothing
-
-
-def refuse_target(path: Path) -> None:
-    """A place where no file can be written is refused before the work, not after it."""
-    if path.is_dir():
-        raise InvalidInputError(f"{path} is a folder; name a file")
-    refuse_parent(path)
-
-
-def refuse_parent(path: Path) -> None:
-    if not path.parent.exists():
-        raise InvalidInputError(f"no folder {path.parent}; make it first")
-    if not path.parent.is_dir():
-        raise InvalidInputError(f"{path.parent} is a file, not a folder; choose another place")
 
 
 def write_file(path: Path, data: bytes) -> None:

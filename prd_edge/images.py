@@ -77,6 +77,8 @@ def owned(source: object) -> object:
 def _decode_file(path: Path) -> NDArray[np.uint8]:
     try:
         status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise ImageError("a folder, not a picture")
         if not stat.S_ISREG(status.st_mode):  # a pipe or device could block for ever
             raise ImageError("not a regular file")
         if status.st_size > MAX_FILE_BYTES:

@@ -130,11 +130,14 @@ def learn_session(
         outcome = _outcome(base, _imprinted(task, settings), settings.holdout)
         if not may_train:
             return outcome
-        note = "too few classes to train on; --mode prd does all the same"
+        note = "too few classes to train on; --mode prd trains anyway"
         return outcome._replace(report=replace(outcome.report, note=note))
 
+    def told(report: SessionReport) -> SessionReport:
+        return _timed(replace(report, warnings=(*session.warnings, *report.warnings)), started)
+
     if dry_run:
-        return _timed(learn().report, started)
+        return told(learn().report)
     with writing(store) as writer:
         outcome = learn()
         if cancel is not None and cancel.is_set():
@@ -150,10 +153,9 @@ def learn_session(
             metrics=_timed(outcome.report, started).metrics(),
         )
         removed = tidy(writer, version)
-    report = replace(
-        outcome.report, parent=parent.name, version=version.name, removed_versions=removed
+    return told(
+        replace(outcome.report, parent=parent.name, version=version.name, removed_versions=removed)
     )
-    return _timed(report, started)
 
 
 def _imprinted(task: TrainingTask, settings: TrainingSettings) -> Learned:

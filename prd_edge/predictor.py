@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,6 +96,8 @@ class Predictor:
         """Answers in the order of `sources`, in constant memory. An unreadable image gets an
         answer with `error` set instead of stopping the others."""
         self._check(top_k, threshold)
+        if isinstance(sources, str | bytes | os.PathLike):
+            raise InvalidInputError(f"predict_many takes several; give [{sources!r}]")
 
         def answer(source: object) -> Prediction:
             started = time.perf_counter()

@@ -246,7 +246,7 @@ class Runtime:
         target: str | os.PathLike[str],
         *,
         format: str = "onnx",  # noqa: A002  (what it is called on the command line)
-        version: str | None = None,
+        version: str | int | None = None,
         calibrate: str | os.PathLike[str] | None = None,
         images: str | os.PathLike[str] | None = None,
         evaluation: str | os.PathLike[str] | None = None,
@@ -261,7 +261,7 @@ class Runtime:
         from prd_edge.export import exporter_named
 
         return exporter_named(format).export(
-            self.store.version(version) if version else self.store.live(),
+            self.store.live() if version is None else self.store.version(str(version)),
             Path(target),
             calibrate=Path(calibrate) if calibrate else None,
             images=Path(images) if images else None,
@@ -278,12 +278,12 @@ class Runtime:
         """The manifests of all kept versions, oldest first."""
         return [version.manifest for version in self.store.readable_versions()]
 
-    def rollback(self, version: str | None = None) -> Manifest:
+    def rollback(self, version: str | int | None = None) -> Manifest:
         """Make an older version live again: the given one, or the one before the live one."""
         from prd_edge.commit import writing
 
         with writing(self.store) as writer:
-            manifest = writer.rollback(version).manifest
+            manifest = writer.rollback(None if version is None else str(version)).manifest
         return self._refreshed(manifest)
 
     def _new_store_config(self) -> StoreConfig:

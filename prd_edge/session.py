@@ -15,6 +15,7 @@ from pathlib import Path
 from prd_edge.classes import clean_class_name, refuse_clashes
 from prd_edge.errors import InvalidInputError, NoUsableDataError
 from prd_edge.images import owned
+from prd_edge.store import is_store
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Session:
     count: int | None = None  # None where an iterable does not tell its length
     labels: tuple[str, ...] = ()  # as they were given; none where an iterable does not tell them
     skipped: list[Skipped] = field(default_factory=list)
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def open(cls, data: str | os.PathLike[str] | Iterable[tuple[object, str]]) -> Session:
@@ -63,7 +65,8 @@ def _from_pairs(pairs: Iterable[tuple[object, str]]) -> Session:
     if not isinstance(pairs, Sequence):
         return Session(items(), count=len(pairs) if isinstance(pairs, Sized) else None)
     pairs_of_two = (pair for pair in pairs if isinstance(pair, tuple) and len(pair) == 2)
-    labels = dict.fromkeys(label for _, label in pairs_of_two if isinstance(label, str))
+    given = (label for _, label in pairs_of_two if isinstance(label, str))
+    labels = dict.fromkeys(map(clean_class_name, given))
     return Session(items(), count=len(pairs), labels=tuple(labels))
 
 
@@ -74,9 +77,13 @@ def _from_folder(root: Path) -> Session:
             raise NoUsableDataError(f"no folder {root}; {wanted}")
         if not root.is_dir():
             raise NoUsableDataError(f"{root} is a file; {wanted}")
+        if is_store(root):
+            raise NoUsableDataError(f"{root} is a store, not a folder of pictures; {wanted}")
         entries = [entry for entry in sorted(root.iterdir()) if not _is_hidden(entry)]
     except OSError as error:
         raise NoUsableDataError(f"cannot read {root}: {error.strerror}") from error
+    stores = [entry for entry in entries if os.path.isdir(entry) and is_store(entry)]
+    entries = [entry for entry in entries if entry not in stores]
     folders = [entry for entry in entries if os.path.isdir(entry)]  # unlike Path's, never raises
     if not folders:
         found = "only files" if entries else "nothing"
@@ -85,7 +92,7 @@ def _from_folder(root: Path) -> Session:
         )
     refuse_clashes(folder.name for folder in folders)
 
-    skipped = [
+    skipped = [Skipped(store.name, "a store, not a class") for store in stores] + [
         Skipped(entry.name, "not in the folder of a class")
         for entry in entries
         if entry not in folders
@@ -102,7 +109,19 @@ def _from_folder(root: Path) -> Session:
             f"no images for {_listed(empty)}; add some or remove the empty folder"
         )
     items = list(chain.from_iterable(by_class.values()))
-    return Session(items, len(items), tuple(by_class), skipped)
+    return Session(items, len(items), tuple(by_class), skipped, _warnings(root, by_class))
+
+
+def _warnings(root: Path, by_class: dict[str, list[Item]]) -> tuple[str, ...]:
+    """A folder of sessions looks like one session of classes with pictures in sub-folders."""
+    for label, found in by_class.items():
+        below = {Path(item.name).parts[1] for item in found if len(Path(item.name).parts) > 2}
+        if len(below) > 1 and all(len(Path(item.name).parts) > 2 for item in found):
+            return (
+                f"all pictures of {label!r} are in sub-folders of it ({_listed(sorted(below))}) "
+                f"and are learned as one class; if these are classes, learn {root / label} instead",
+            )
+    return ()
 
 
 def _files(folder: Path, root: Path, skipped: list[Skipped]) -> Iterator[Path]:

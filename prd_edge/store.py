@@ -240,3 +240,9 @@ class Store:
             f"there is no store at {self.path}; make one with 'prd-edge init' or "
             "'prd-edge learn-session', or name another with --store"
         )
+
+
+def is_store(folder: Path) -> bool:
+    with suppress(StoreError):  # what cannot be read is not known to be one
+        return Store(folder).exists()
+    return False

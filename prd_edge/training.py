@@ -119,7 +119,7 @@ def train(task: TrainingTask, settings: TrainingSettings) -> Learned:
         from prd_edge.learn.adapt import adapt
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
-            f"training needs {error.name}; run: pip install 'prd-edge[learn]', "
-            "or learn without training: --mode imprint"
+            f"training needs {error.name}; run: pip install 'prd-edge[learn]', or '.[learn]' in a "
+            "clone; or learn without training: --mode imprint"
         ) from error
     return adapt(task, settings)

@@ -54,6 +54,8 @@ def test_allowed(name: str) -> None:
         (" cup", "begins or ends with a space"),
         ("cup ", "begins or ends with a space"),
         ("cup\u00a0", "begins or ends with a space"),
+        ("unknown", "is what a picture is called that no class fits"),
+        ("Unknown", "is what a picture is called that no class fits"),
         (".", "begins with a dot"),
         ("..", "begins with a dot"),
         (".hidden", "begins with a dot"),

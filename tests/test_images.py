@@ -485,7 +485,7 @@ class TestFilesThatAreNone:
             decode(name)
 
     def test_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(ImageError, match="not a regular file"):
+        with pytest.raises(ImageError, match="a folder, not a picture"):
             decode(tmp_path)
 
     def test_pipe_does_not_hang(self, tmp_path: Path) -> None:

@@ -140,6 +140,12 @@ def test_the_answer_can_be_restricted_to_some_classes(taught: Path) -> None:
             runtime.predict(red, among=nonsense)
 
 
+def test_a_version_may_be_a_number(taught: Path, tmp_path: Path) -> None:
+    runtime = Runtime.open(taught)
+    assert runtime.rollback(2).version == "000002"
+    runtime.export(tmp_path / "model.onnx", version=3)
+
+
 def test_rename_and_remove(taught: Path) -> None:
     runtime = Runtime.open(taught)
     red = picture(COLOURS["red"], 9)
@@ -232,6 +238,8 @@ def test_the_store_does_not_grow_with_the_images(tmp_path: Path) -> None:
         (lambda rt: rt.predict(np.zeros((4, 4))), ImageError, "array of float64"),
         (lambda rt: rt.predict("no.jpg", top_k=0), InvalidInputError, "top_k is 0"),
         (lambda rt: rt.predict("no.jpg", threshold=2), InvalidInputError, "threshold is 2"),
+        (lambda rt: rt.predict("."), ImageError, "a folder, not a picture"),
+        (lambda rt: rt.predict_many("a.jpg"), InvalidInputError, r"several; give \['a.jpg'\]"),
         (lambda rt: rt.learn_session([]), NoUsableDataError, "no usable image"),
         (lambda rt: rt.learn_session([1]), InvalidInputError, "item 0 is not a pair"),
         (lambda rt: rt.learn_session([], mode="magic"), InvalidInputError, "'magic'"),

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from prd_edge import Runtime
 from prd_edge.errors import InvalidInputError, NoUsableDataError
-from prd_edge.session import Item, Session
+from prd_edge.session import Item, Session, Skipped
+from tests.conftest import TINY
 
 
 def make(root: Path, *names: str) -> Path:
@@ -75,6 +77,20 @@ class TestFolder:
         root = make(tmp_path / "data", "cafe\u0301/a.png")
         assert Session.open(root).labels == ("caf\u00e9",)
 
+    def test_a_store_among_the_classes_is_named(self, tmp_path: Path) -> None:
+        Runtime.open(tmp_path / "session/prd_store", config=TINY).init()
+        session = Session.open(make(tmp_path / "session", "cup/a.jpg"))
+        assert session.labels == ("cup",)
+        assert session.skipped == [Skipped("prd_store", "a store, not a class")]
+
+    def test_a_folder_of_sessions_is_warned_about(self, tmp_path: Path) -> None:
+        names = ("monday/cup/a.jpg", "monday/mug/b.jpg", "friday/key/c.jpg")
+        (warning,) = Session.open(make(tmp_path / "days", *names)).warnings
+        assert "'monday' are in sub-folders of it ('cup', 'mug')" in warning
+        assert f"learn {tmp_path / 'days/monday'} instead" in warning
+        ordered = ("cup/left/a.jpg", "cup/right/b.jpg", "cup/c.jpg", "mug/box/d.jpg")
+        assert Session.open(make(tmp_path / "ordered", *ordered)).warnings == ()
+
 
 class TestLinks:
     def test_file_links_are_followed(self, tmp_path: Path) -> None:
@@ -132,6 +148,11 @@ class TestLinks:
 
 
 class TestRefused:
+    def test_a_store(self, tmp_path: Path) -> None:
+        Runtime.open(tmp_path / "store", config=TINY).init()
+        with pytest.raises(NoUsableDataError, match=r"is a store, not a folder of pictures"):
+            Session.open(tmp_path / "store")
+
     def test_missing(self, tmp_path: Path) -> None:
         with pytest.raises(NoUsableDataError, match=r"no folder .*nothing; give a folder"):
             Session.open(tmp_path / "nothing")
@@ -216,6 +237,10 @@ class TestPairs:
         assert (session.count, read) == (None, [])
         next(iter(session.items))
         assert read == [0]
+
+    def test_labels_are_told_as_they_are_learned(self) -> None:
+        session = Session.open([(b"", "cafe\u0301"), (b"", "caf\u00e9")])
+        assert session.labels == ("caf\u00e9",)
 
     def test_labels_are_cleaned(self) -> None:
         (item,) = Session.open([(b"", "cafe\u0301")]).items

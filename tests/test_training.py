@@ -50,5 +50,5 @@ def test_a_small_session_is_imprinted_and_says_why(
     runtime.learn_session(pairs("blue", "green", "red"), mode="imprint")
     report = runtime.learn_session(pairs("white"))
     assert (report.mode, report.training) == ("imprint", None)
-    assert report.note == "too few classes to train on; --mode prd does all the same"
+    assert report.note == "too few classes to train on; --mode prd trains anyway"
     assert runtime.learn_session(pairs("black"), mode="imprint").note is None

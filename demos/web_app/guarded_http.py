@@ -27,6 +27,7 @@ HEADERS = {
 }
 STATUS = {2: 400, 3: 422, 4: 503, 5: 409}  # for the exit codes of errors
 MOST_TO_DISCARD = 2**28
+MOST_DIGITS = 15  # of the length of a request
 PIECE = 2**16
 
 
@@ -106,7 +107,8 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
     def _guard(self, method: str) -> None:
         length = self.headers.get("Content-Length", "0")
-        if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
+        is_number = length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS
+        if "Transfer-Encoding" in self.headers or not is_number:
             self.close_connection = True
             raise Refused(411, "the length of the request must be given")
         self._unread = int(length)

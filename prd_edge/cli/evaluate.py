@@ -54,9 +54,10 @@ def evaluate(
     """
     from prd_edge.course import evaluate_course
     from prd_edge.evaluate import evaluate as measure
-    from prd_edge.files import explained, refuse_target
+    from prd_edge.files import explained
     from prd_edge.model import load_predictor
     from prd_edge.store import Store
+    from prd_edge.targets import refuse_target
 
     if version and all_versions:
         raise click.UsageError("give either --version or --all-versions")

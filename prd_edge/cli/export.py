@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "format_name",
-    help="See below [default: onnx].",
+    help="onnx, onnx-int8, web, or that of another package [default: onnx].",
     shell_complete=export_formats,
 )
 @click.option("-o", "--output", type=PathType(), help="The file or folder to write.")

@@ -69,7 +69,8 @@ _IMAGES_TO_CALIBRATE = 100  # with fewer the error is mostly chance
     type=click.FloatRange(0, 1, max_open=True),
     default=0.2,
     show_default=True,
-    help="Share of the images that is not trained on, and decides whether training is kept.",
+    help="About this share of the images is not trained on, and decides whether training is kept; "
+    "pictures of one series are held out together.",
 )
 @click.option("--dry-run", is_flag=True, help="Do everything but change the store.")
 @threads_option

@@ -41,6 +41,8 @@ COMMANDS = {
 
 
 _STANDARD_ERROR = 2
+_OUT_OF_MEMORY = "out of memory; close other programs or use smaller images"
+_OF_MEMORY = ("can't allocate memory", "can't start new thread", "bad_alloc")  # torch, Python, C++
 
 
 class LazyGroup(click.Group):
@@ -129,15 +131,19 @@ def _run(arguments: list[str] | None) -> int:
         return _fail(f"{message}; see '{command} --help'", error.exit_code)
     except (KeyboardInterrupt, click.Abort):  # click turns the first into the second
         return _interrupted(exit_code_of_interruption() or 128 + signal.SIGINT)
-    except (SystemExit, BrokenPipeError):  # click turns the second into the first
+    except (SystemExit, BrokenPipeError) as error:  # click turns the second into the first
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            return int(error.code or 0)  # of shell completion
         with suppress(OSError):  # the reader of our output has gone, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except MemoryError:
-        return _fail("out of memory; close other programs or use smaller images", 1)
+        return _fail(_OUT_OF_MEMORY, 1)
     except Exception as error:
         if code := exit_code_of_interruption():  # in an import, it comes out as another error
             return _interrupted(code)
+        if isinstance(error, RuntimeError) and any(own in str(error) for own in _OF_MEMORY):
+            return _fail(_OUT_OF_MEMORY, 1)
         if os.environ.get("PRD_EDGE_DEBUG"):
             raise
         kind = type(error).__name__
@@ -146,7 +152,8 @@ def _run(arguments: list[str] | None) -> int:
 
 def _interrupted(exit_code: int) -> int:
     return _fail(
-        "interrupted; the change was made whole or not at all: 'prd-edge history' shows which",
+        "interrupted; the change was made whole or not at all ('prd-edge history' shows which); "
+        "if not, the same command makes it",
         exit_code,
     )
 

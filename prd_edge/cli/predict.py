@@ -142,7 +142,8 @@ def _print(answer: Prediction, *, jsonl: bool, quiet: bool) -> None:
     # The confidence is that of the best guess, not of its being unknown.
     sure = "" if answer.unknown else f"  {100 * answer.confidence:.1f} %"
     line = f"{answer.source}: {label}{sure}"
-    click.echo(printable(f"{line}  ({rest})" if rest else line))
+    nearest = "nearest: " if answer.unknown else ""
+    click.echo(printable(f"{line}  ({nearest}{rest})" if rest else line))
 
 
 def _is_one_picture(path: str) -> bool:

@@ -257,8 +257,8 @@ class TestThreshold:
     ) -> None:
         outcome = command("predict", pictures / "red.png", "--store", untouched, "--threshold", 1)
         assert ": unknown  " in outcome.out
-        assert "(red " in outcome.out
-        assert "unknown  (red " in outcome.out  # no figure that could be taken for its own
+        assert "(nearest: red " in outcome.out
+        assert "unknown  (nearest: red " in outcome.out  # no figure that could be taken for its own
 
 
 class TestQuiet:
