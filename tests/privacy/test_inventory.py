@@ -20,7 +20,8 @@ from prd_edge.report import METRICS
 from prd_edge.store import Store
 from tests import tiny_store
 from tests.conftest import COLOURS, picture, write_session
-from tests.privacy.test_no_trace import SMALL, TRAIN
+from tests.privacy.test_no_trace import TRAIN
+from tests.privacy.traces import SMALL
 from tests.tiny_store import pairs
 
 LIVE = "versions/000003"

@@ -6,112 +6,23 @@ or logged. Each kind of trace is first planted, to see that it would be found.
 
 from __future__ import annotations
 
+import io
 import logging
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 from safetensors.numpy import load, save
 
-from prd_edge import Progress, Runtime, StoreConfig
+from prd_edge import Progress, Runtime
 from prd_edge.cli.main import _run
-from prd_edge.images import decode
 from prd_edge.learn import checkpointing
-from prd_edge.model import load_embedder
-from prd_edge.store import Store
+from tests.privacy.traces import SMALL, Samples, found_in, make_images, samples_of
 
-SMALL = StoreConfig(encoder="resnet18_scratch", image_size=32)
 TRAIN: dict[str, Any] = {"recipe": "edge", "train_from": "layer4.0", "epochs": 2, "seed": 0}
-RUN = 24  # bytes in a row that are no coincidence
-KINDS = ("float16", "float32", "float64")
-
-
-class Samples(NamedTuple):
-    """All that a session could leave of its images."""
-
-    folder: Path
-    names: list[bytes]
-    files: list[bytes]
-    pixels: list[np.ndarray]  # uint8, decoded
-    squares: list[np.ndarray]  # uint8, preprocessed
-    embeddings: np.ndarray  # (N, D), by the encoder before and after the session
-
-    def byte_traces(self) -> Iterator[tuple[str, bytes]]:
-        for name in self.names:
-            yield "file name", name
-            yield "file name", name.decode().encode("utf-16-le")
-        for file in self.files:
-            yield "file", file[len(file) // 2 :][:RUN]
-        for image in (*self.pixels, *self.squares):
-            for row in image.reshape(image.shape[-3], -1)[:: max(1, image.shape[-3] // 8)]:
-                yield "pixels", row.tobytes()[:RUN]
-        for embedding in self.embeddings:
-            start = int(np.abs(embedding).argmax())
-            part = embedding[start : start + 4] if start + 4 < len(embedding) else embedding[-4:]
-            for kind in KINDS:
-                yield "embedding", part.astype(kind).tobytes()
-
-
-def found_in(root: Path, samples: Samples) -> set[str]:
-    """Kinds of traces below a folder: as bytes anywhere, or as a direction in a tensor."""
-    found = set()
-    traces = list(samples.byte_traces())
-    for path in sorted(root.rglob("*")):
-        content = str(path.relative_to(root)).encode()
-        if path.is_file():
-            content += b"\n" + path.read_bytes()
-        found |= {kind for kind, trace in traces if trace in content}
-        if path.suffix == ".safetensors":
-            found |= {"embedding" for t in load(path.read_bytes()).values() if _is_one(t, samples)}
-    return found
-
-
-def _is_one(tensor: np.ndarray, samples: Samples) -> bool:
-    """Is some row of the tensor the embedding of one sample, at whatever scale?"""
-    width = samples.embeddings.shape[1]
-    if tensor.ndim == 0 or tensor.shape[-1] != width:
-        return False
-    rows = tensor.reshape(-1, width).astype(np.float64)
-    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-    unit = samples.embeddings / np.linalg.norm(samples.embeddings, axis=1, keepdims=True)
-    return bool((rows @ unit.T > 1 - 1e-7).any())
-
-
-def make_images(folder: Path, classes: tuple[str, ...], seed: int) -> Path:
-    random = np.random.default_rng(seed)
-    for label in classes:
-        base = random.integers(40, 200, 3)
-        (folder / label).mkdir(parents=True)
-        for number in range(8):
-            noise = random.integers(-40, 41, (40, 44, 3))
-            image = np.clip(base + noise, 0, 255).astype(np.uint8)
-            Image.fromarray(image).save(folder / label / f"canary-{label}-{number}-Zq7.png")
-    return folder
-
-
-def samples_of(folder: Path, store: Store) -> Samples:
-    files = sorted(folder.glob("*/*.png"))
-    pixels = [decode(path) for path in files]
-    embedders = [load_embedder(v, 1) for v in store.readable_versions()]
-    width = store.live().manifest.encoder.dimensions
-    embeddings = [
-        own
-        for image in pixels
-        for embedder in embedders
-        if len(own := embedder.embed_alone(image)) == width
-    ]
-    return Samples(
-        folder=folder,
-        names=[path.stem.encode() for path in files],
-        files=[path.read_bytes() for path in files],
-        pixels=pixels,
-        squares=[embedders[0].preprocess(image) for image in pixels],
-        embeddings=np.stack(embeddings),
-    )
 
 
 @pytest.fixture
@@ -154,7 +65,7 @@ def test_nothing_of_a_sample_is_left(
         samples = samples_of(folder, runtime.store)
         assert found_in(tmp_path / "store", samples) == set()
         assert found_in(scratch, samples) == set()
-        assert not [kind for kind, trace in samples.byte_traces() if trace in said]
+        assert samples.traces_in(said) == set()
 
 
 def test_a_training_that_was_cut_off_leaves_weights_alone(
@@ -176,7 +87,45 @@ def test_a_training_that_was_cut_off_leaves_weights_alone(
     assert found_in(tmp_path / "store", samples) == set()
     assert found_in(scratch, samples) == set()
     tensors = load(runtime.store.checkpoint.read_bytes().split(b"\n", 2)[2])
-    assert not any(_is_one(tensor, samples) for tensor in tensors.values())
+    assert not any(samples.is_one(tensor) for tensor in tensors.values())
+
+
+def encoded(picture: np.ndarray, form: str, **options: int) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, form, **options)
+    return file.getvalue()
+
+
+def planted(samples: Samples) -> dict[str, tuple[str, bytes]]:
+    """By what it is: the kind of trace that must be seen, and the bytes."""
+    file, picture, embedding = samples.files[2], samples.pixels[5], samples.embeddings[4]
+    largest = int(np.abs(embedding).argmax())
+    rest = np.delete(embedding, range(max(0, largest - 3), largest + 4))
+    counts = np.rint(embedding.astype(float) * 65536)
+    of_eight_bits = np.rint(embedding / np.abs(embedding).max() * 127).astype(np.int8)
+    return {
+        "name": ("file name", b'["' + samples.names[3] + b'.png"]'),
+        "name in two bytes": ("file name", samples.names[3].decode().encode("utf-16-le")),
+        "file": ("file", b"..." + file),
+        "first half of a file": ("file", file[: len(file) // 2]),
+        "end of a file": ("file", file[-len(file) // 3 :]),
+        "encoded anew": ("file", encoded(picture, "PNG", compress_level=1)),
+        "thumbnail": ("file", encoded(picture[::2, ::2], "JPEG")),
+        "pixels": ("pixels", picture.tobytes()),
+        "a few pixels": ("pixels", picture[7, 3:9].tobytes()),
+        "cropped": ("pixels", np.ascontiguousarray(picture[:, 1:]).tobytes()),
+        "planes": ("pixels", np.ascontiguousarray(picture.transpose(2, 0, 1)).tobytes()),
+        "numbers": ("pixels", picture.astype(np.float32).tobytes()),
+        "preprocessed": ("pixels", samples.squares[1].tobytes()),
+        "normalised": ("pixels", ((samples.squares[1].astype(np.float32) - 127) / 128).tobytes()),
+        "embedding": ("embedding", embedding.tobytes()),
+        "embedding, halves": ("embedding", embedding.astype(np.float16).tobytes()),
+        "embedding, doubles": ("embedding", embedding.astype(np.float64).tobytes()),
+        "embedding, in part": ("embedding", rest.astype(np.float32).tobytes()),
+        "embedding, counted": ("embedding", counts.tobytes()),
+        "embedding, rounded": ("embedding", (counts / 65536).tobytes()),
+        "embedding, eight bits": ("embedding", of_eight_bits.tobytes()),
+    }
 
 
 def test_what_is_planted_is_found(tmp_path: Path) -> None:
@@ -185,19 +134,16 @@ def test_what_is_planted_is_found(tmp_path: Path) -> None:
     runtime.learn_session(folder, mode="imprint")
     samples = samples_of(folder, runtime.store)
     assert found_in(tmp_path / "store", samples) == set()
-    plants = {
-        "names.json": (b'["' + samples.names[3] + b'.png"]', {"file name"}),
-        "copy.bin": (b"..." + samples.files[2], {"file"}),
-        "raw.bin": (samples.pixels[5].tobytes(), {"pixels"}),
-        "square.bin": (samples.squares[1].tobytes(), {"pixels"}),
-        "half.bin": (samples.embeddings[4].astype(np.float16).tobytes(), {"embedding"}),
-        "sum.safetensors": (save({"x": 65536.0 * samples.embeddings[:1]}), {"embedding"}),
-    }
-    for name, (content, expected) in plants.items():
-        plant = tmp_path / "store" / name
-        plant.write_bytes(content)
-        assert found_in(tmp_path / "store", samples) == expected, name
-        plant.unlink()
+    for name, (kind, content) in planted(samples).items():
+        assert kind in samples.traces_in(b"\x07ahead" + content + b"behind"), name
+    some = samples.embeddings[4:8].astype(np.float64)
+    for tensor in (65536 * some, some + 0.01, -3 * some.T.copy()):
+        assert samples.is_one(tensor)
+    assert not samples.is_one(some[:2].sum(axis=0))
     nested = tmp_path / "store" / samples.names[0].decode()
     nested.mkdir()
     assert found_in(tmp_path / "store", samples) == {"file name"}
+    nested.rename(tmp_path / "store/plain")
+    (tmp_path / "store/plain/file").write_bytes(samples.files[0])
+    (tmp_path / "store/plain/x.safetensors").write_bytes(save({"x": 3 * some[:1]}))
+    assert found_in(tmp_path / "store", samples) == {"file", "embedding"}

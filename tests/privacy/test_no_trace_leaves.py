@@ -11,14 +11,8 @@ import pytest
 
 from prd_edge import Runtime
 from prd_edge.cli.main import _run
-from tests.privacy.test_no_trace import (
-    SMALL,
-    Samples,
-    found_in,
-    make_images,
-    samples_of,
-    scratch,
-)
+from tests.privacy.test_no_trace import scratch
+from tests.privacy.traces import SMALL, Samples, found_in, make_images, samples_of
 
 __all__ = ["scratch"]
 
@@ -55,8 +49,7 @@ def test_of_exports_reports_and_cards(
         assert _run([*map(str, command), "--store", str(store)]) == 0, command
         printed = capfd.readouterr()
         said = (printed.out + printed.err).encode()
-        left = {kind for kind, trace in samples.byte_traces() if trace in said}
-        assert left == set(), command
+        assert samples.traces_in(said) == set(), command
     assert (out / "model.onnx").stat().st_size > 1e6
     assert (out / "page.html").exists()
     assert found_in(out, samples) == set()
