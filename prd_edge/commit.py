@@ -110,6 +110,7 @@ class StoreWriter:
         config: StoreConfig,
         encoder: EncoderSpec,
         classes: Mapping[str, int],
+        identities: Mapping[str, str],
         metrics: Mapping[str, Any],
     ) -> Version:
         """Write a new version and make it live. `None` stands for the parent's unchanged bytes."""
@@ -129,6 +130,7 @@ class StoreWriter:
             config=config,
             encoder=encoder,
             classes=dict(classes),
+            identities=dict(identities),
             metrics=dict(metrics),
             files=records_of(contents, parent),
         )

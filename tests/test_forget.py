@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -125,14 +126,61 @@ def test_an_old_name_goes_too_where_its_version_has_gone(taught: Path) -> None:
     assert mentions(taught, "green") == []
 
 
-def test_versions_whose_past_is_not_kept_are_named(taught: Path) -> None:
+def test_it_is_known_again_where_the_versions_between_have_gone(taught: Path) -> None:
     runtime = Runtime.open(taught)
     runtime.rename("green", "lime")
     runtime.remove("blue")
     runtime.rollback("3")
     shutil.rmtree(taught / "versions/000004")
-    result = runtime.forget("green")
-    assert any("versions 000005, if it had another name there" in own for own in result.remains)
+    assert runtime.forget("green").names == ("green", "lime")
+    assert mentions(taught, "green") + mentions(taught, "lime") == []
+
+
+def test_swapped_names(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("blue", "sea")
+    runtime.rename("green", "blue")
+    assert runtime.forget("blue").names == ("blue", "green")
+    known = {v.name: sorted(v.manifest.classes) for v in versions(taught)}
+    assert known["000003"] == ["blue", "red"], "the one that is called sea now"
+    assert known["000005"] == known["000006"] == ["red", "sea"]
+    assert runtime.forget("sea").names == ("blue", "sea")
+    assert {label for v in versions(taught) for label in v.manifest.classes} == {"red"}
+    assert [own for name in ("blue", "sea", "green") for own in mentions(taught, name)] == []
+
+
+def test_a_class_that_was_taught_anew_on_another_branch_goes_as_well(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rollback("2")
+    runtime.learn_session(pairs("red", start=80), mode="imprint")
+    identities = [own.manifest.identities["red"] for own in versions(taught)[2:]]
+    assert len(set(identities)) == 2
+    runtime.forget("red")
+    assert mentions(taught, "red") == []
+
+
+def test_a_name_that_no_version_knows_any_more(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.remove("red")
+    shutil.rmtree(taught / "versions/000003")
+    result = runtime.forget("red")
+    assert (result.images, result.rewritten) == (0, ("000004",))
+    assert mentions(taught, "red") == []
+    with pytest.raises(InvalidInputError, match="no kept version knows"):
+        runtime.forget("red")
+
+
+@pytest.mark.parametrize("name", ["blue", "pink"])
+def test_what_a_cut_off_session_left_goes_even_if_no_version_knows_the_class(
+    taught: Path, name: str
+) -> None:
+    (taught / "checkpoint").write_bytes(b"weights")
+    if name == "pink":
+        with pytest.raises(InvalidInputError, match="'pink'.*cut off.* were removed"):
+            Runtime.open(taught).forget(name)
+    else:
+        Runtime.open(taught).forget(name)
+    assert not (taught / "checkpoint").exists()
 
 
 @pytest.mark.parametrize("failing", ["fsync", "rename"])
@@ -201,17 +249,49 @@ def test_what_remains_is_said(taught: Path, prd_edge) -> None:
     assert "trained weights" not in err, "nothing was trained"
 
 
+def straight_on(_: Runtime) -> None:
+    pass
+
+
+def on_branches(runtime: Runtime) -> None:
+    """It has other names on a branch that is not live, and stands there where it is removed."""
+    runtime.rename("green", "lime")
+    runtime.rename("lime", "moss")
+    runtime.rollback("3")
+    runtime.learn_session(pairs("red", start=80), mode="imprint")
+
+
+def removed_on_a_branch(runtime: Runtime) -> None:
+    runtime.rename("green", "lime")
+    runtime.remove("lime")
+
+
+def with_swapped_names(runtime: Runtime) -> None:
+    runtime.rename("blue", "sea")
+    runtime.rename("green", "blue")
+    runtime.rename("blue", "green")
+
+
+@pytest.mark.parametrize(
+    "past", [straight_on, on_branches, removed_on_a_branch, with_swapped_names]
+)
 def test_cut_off_anywhere_and_asked_again_it_is_forgotten_and_nothing_else_is(
-    taught: Path, tmp_path: Path
+    past: Callable[[Runtime], None], taught: Path, tmp_path: Path
 ) -> None:
+    past(Runtime.open(taught, threads=1))
+    identity = Store(taught).version("3").manifest.identities["green"]
+    before = {v.name: set(v.manifest.identities.values()) for v in versions(taught)}
     operations = len(recorded(lambda: forget_green(shutil.copytree(taught, tmp_path / "whole"))))
     for at in range(operations):
         victim = shutil.copytree(taught, tmp_path / "victim")
         assert run_and_kill(partial(forget_green, victim), at), at
         forget_green(victim)
-        assert mentions(victim, "green") == [], at
-        names = [version.name for version in versions(victim)]
-        assert names[:3] == ["000001", "000002", "000003"], at
+        for name in ("green", "lime", "moss"):
+            assert mentions(victim, name) == [], at
+        after = {v.name: set(v.manifest.identities.values()) for v in versions(victim)}
+        assert {name: after[name] for name in before} == {
+            name: own - {identity} for name, own in before.items()
+        }, at
         assert not any(Store(victim).problems().values()), at
         shutil.rmtree(victim)
     assert operations > 30
