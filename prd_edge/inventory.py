@@ -31,6 +31,7 @@ from prd_edge.store import ENCODER_GRAPH, MANIFEST, PREPROCESS_GRAPH, Store, Ver
 Shape = tuple[int, ...]
 _NOT_OF_A_VERSION = {
     "CURRENT": "the names of the live and the newest version",
+    "CURRENT.copy": "the same once more",
     "LOCK": "nothing; it is locked while somebody writes",
     "LOCK.holder": "who is writing now",
 }
