@@ -23,7 +23,7 @@ from prd_edge.encoders import EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreError
 from prd_edge.kept_version import doomed_of, draft_of
 from prd_edge.manifest import FileRecord, Manifest
-from prd_edge.recovery import point, recover, remove_version
+from prd_edge.recovery import keep_pointing, point, recover, remove_version
 from prd_edge.store import MANIFEST, Store, Version
 from prd_edge.version import __version__
 
@@ -220,7 +220,7 @@ class StoreWriter:
         pointer = self._store.pointer()
         if version.exists() and (pointer is None or pointer.newest < name):
             if pointer is not None:
-                point(self._store, *pointer)  # the copy may name it already
+                keep_pointing(self._store, pointer)  # the copy may name it already
             remove_version(version)
 
 

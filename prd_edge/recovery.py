@@ -35,8 +35,7 @@ def recover(store: Store) -> None:
         if names:
             point(store, store.newest_good().name, names[-1])
         return
-    if not _is_right(store.current, pointer) or not _is_right(store.copy, pointer):
-        point(store, *pointer)  # before anything is removed that a stale copy may name
+    keep_pointing(store, pointer)  # before anything is removed that a stale copy may name
     for name in names:
         if name > pointer.newest:
             remove_version(store.versions / name)
@@ -46,6 +45,12 @@ def point(store: Store, live: str, newest: str) -> None:
     """Name the live version. The copy comes first: see `pointer.py`."""
     data = Pointer(live, newest).to_bytes()
     files.replace_files({store.copy: data, store.current: data})
+
+
+def keep_pointing(store: Store, pointer: Pointer) -> None:
+    """Put right what does not say so."""
+    if not all(_is_right(path, pointer) for path in (store.current, store.copy)):
+        point(store, *pointer)
 
 
 def remove_version(path: Path) -> None:
