@@ -1,5 +1,5 @@
-"""Eight readers, two that look back, a verifier, three that teach, one that forgets what one of them
-teaches, a rollback and a gc on one store, each a process."""
+"""Eight readers, two that look back, a verifier, three that teach, one that forgets what one
+of them teaches, a rollback and a gc on one store, each a process."""
 
 from __future__ import annotations
 
