@@ -37,6 +37,7 @@ class Scenario:
     run: Step
     before: Step = nothing  # what the store has been through
     again: Step = nothing  # what must be done again after a fault, before the next session
+    changes_older: bool = False  # it is meant to: others leave every version as it was
 
 
 class State(NamedTuple):
@@ -157,18 +158,18 @@ def learn(runtime: Runtime, start: int = 20) -> Any:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    "learn-session": Scenario(learn, before=fill_up),
+    "learn-session": Scenario(learn, before=fill_up, changes_older=True),
     "feedback": Scenario(lambda runtime: runtime.feedback(RED, not_label="red")),
     "rename": Scenario(lambda runtime: runtime.rename("red", "scarlet")),
     "remove": Scenario(lambda runtime: runtime.remove("green")),
-    "forget": Scenario(forget, again=forget),
+    "forget": Scenario(forget, again=forget, changes_older=True),
     "rollback": Scenario(lambda runtime: runtime.rollback()),
     # Live is not the newest: a lost CURRENT would show.
     "rolling forward": Scenario(
         lambda runtime: runtime.rollback("2"), before=lambda runtime: runtime.rollback("1")
     ),
-    "gc": Scenario(collect_garbage),
-    "repair": Scenario(mend, before=spoil, again=mend),
+    "gc": Scenario(collect_garbage, changes_older=True),
+    "repair": Scenario(mend, before=spoil, again=mend, changes_older=True),
     "recovery": Scenario(lambda runtime: runtime.rollback(), before=leave_unfinished_work),
     "lost CURRENT": Scenario(lambda runtime: runtime.remove("green"), before=lose_current),
     "lost CURRENT after a rollback": Scenario(
@@ -197,7 +198,7 @@ class Stage:
         finished = self.copy()
         self.operations = len(recorded(partial(self.run, finished)))
         self.new = state(finished)
-        self._kept_after = kept(finished)
+        self._kept_after = kept(finished) if self.scenario.changes_older else self._kept
         self.discard(finished)
 
     def copy(self) -> Store:
