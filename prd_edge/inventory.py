@@ -33,6 +33,7 @@ from prd_edge.wording import strange_words
 Shape = tuple[int, ...]
 _NOT_OF_A_VERSION = {
     "CURRENT": "the names of the live and the newest version",
+    "CURRENT.copy": "the same once more",
     "LOCK": "nothing; it is locked while somebody writes",
     "LOCK.holder": "who is writing now, or was when it was cut off",
 }

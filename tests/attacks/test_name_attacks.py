@@ -83,6 +83,7 @@ def assert_only_a_store(store: Path) -> None:
     files = {path.name for path in store.rglob("*") if path.is_file()}
     assert files <= {
         "CURRENT",
+        "CURRENT.copy",
         "LOCK",
         "manifest.json",
         "preprocess.onnx",
