@@ -7,15 +7,17 @@ does not match its key or its checksum is as good as none. Every commit removes 
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from prd_edge import files
-from prd_edge.errors import StoreError
+from prd_edge.errors import StoreCorruptError, StoreError
 from prd_edge.plain_file import read_plain_file
 
 _LARGEST = 4 * 2**30
+_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class CheckpointFile(NamedTuple):
@@ -40,8 +42,13 @@ class CheckpointFile(NamedTuple):
 
 
 def tensors_of(path: Path) -> bytes:
-    """What stands behind the key and the checksum, whatever they are."""
-    return read_plain_file(path, most=_LARGEST).split(b"\n", 2)[-1]
+    """What stands behind the key, whichever it is, and the checksum."""
+    content = read_plain_file(path, most=_LARGEST)
+    data = content[len(_header("0" * 64, b"")) :]
+    key = content[:64].decode("ascii", errors="replace")
+    if not _KEY.fullmatch(key) or not content.startswith(_header(key, data)):
+        raise StoreCorruptError(f"{path} is no checkpoint")
+    return data
 
 
 def _header(key: str, data: bytes) -> bytes:

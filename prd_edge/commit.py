@@ -10,7 +10,6 @@ that are no longer live.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,20 +20,18 @@ from prd_edge import files
 from prd_edge.checkpoint import CheckpointFile
 from prd_edge.config import StoreConfig
 from prd_edge.encoders import EncoderSpec
-from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
+from prd_edge.errors import InvalidInputError, StoreError
+from prd_edge.kept_version import doomed_of, draft_of
 from prd_edge.manifest import FileRecord, Manifest
-from prd_edge.pointer import Pointer
+from prd_edge.recovery import keep_pointing, point, recover, remove_version
 from prd_edge.store import MANIFEST, Store, Version
 from prd_edge.version import __version__
 
-_TEMPORARY = ".tmp-"
 _LAST_VERSION = 999_999
-# Only names that a writer gives: others are somebody else's.
-_UNFINISHED = re.compile(r"\.tmp-(removed-)?\d{6}")
 
 
 @contextmanager
-def writing(store: Store, *, recover: bool = True) -> Iterator[StoreWriter]:
+def writing(store: Store, *, clear_up: bool = True) -> Iterator[StoreWriter]:
     """Be the one writer. Clears away what an interrupted writer left behind."""
     lock = store.path / "LOCK"
     with ExitStack() as stack:
@@ -43,11 +40,10 @@ def writing(store: Store, *, recover: bool = True) -> Iterator[StoreWriter]:
                 made, new_lock = _enter(store, lock, stack)
             except FileNotFoundError:  # another's failed first session has just tidied up: again
                 made, new_lock = _enter(store, lock, stack)
-            writer = StoreWriter(store)
-            if recover:
-                writer.recover()
+            if clear_up:
+                recover(store)
         try:
-            yield writer
+            yield StoreWriter(store)
         finally:
             if not store.exists():  # nothing came of it: leave no empty store behind
                 _remove_again(made, lock if new_lock else None)
@@ -79,28 +75,6 @@ class StoreWriter:
         self._store = store
         self._versions = store.versions
 
-    def recover(self) -> None:
-        """Remove unfinished work, and make CURRENT right again if it was damaged."""
-        for file in (self._store.current, self._store.checkpoint):
-            files.remove_file(file.with_name(f"{_TEMPORARY}{file.name}"))
-        self._finish_rewriting()
-        for path in sorted(self._versions.iterdir()):
-            if _UNFINISHED.fullmatch(path.name):
-                files.remove_tree(path)
-        for name in self._store.complete_names():
-            folder = self._versions / name
-            if not folder.is_symlink():
-                for path in sorted(folder.glob(f"{_TEMPORARY}*")):  # of a repair
-                    files.remove_file(path)
-        names = self._store.complete_names()
-        pointer = self._store.pointer()
-        if pointer is None and names:
-            self._point(self._store.newest_good().name, names[-1])
-        elif pointer is not None:
-            for name in names:
-                if name > pointer.newest:
-                    self._remove_version(name)
-
     def commit(
         self,
         contents: Mapping[str, bytes | None],
@@ -110,6 +84,7 @@ class StoreWriter:
         config: StoreConfig,
         encoder: EncoderSpec,
         classes: Mapping[str, int],
+        identities: Mapping[str, str],
         metrics: Mapping[str, Any],
     ) -> Version:
         """Write a new version and make it live. `None` stands for the parent's unchanged bytes."""
@@ -129,6 +104,7 @@ class StoreWriter:
             config=config,
             encoder=encoder,
             classes=dict(classes),
+            identities=dict(identities),
             metrics=dict(metrics),
             files=records_of(contents, parent),
         )
@@ -136,7 +112,7 @@ class StoreWriter:
         with files.explained(self._store.path, "write to"):
             with self._written(manifest, contents, parent) as temporary:
                 files.rename(temporary, final)
-                self._point(name, name)
+                point(self._store, name, name)
             if parent is not None:  # a new store's first version comes before what was learned
                 with suppress(OSError):
                     CheckpointFile(self._store.checkpoint).remove()
@@ -151,7 +127,7 @@ class StoreWriter:
             files.explained(self._store.path, "write to"),
             self._written(manifest, contents, version) as temporary,
         ):
-            doomed = self._doomed(version.name)
+            doomed = doomed_of(version.path)
             try:
                 files.rename(version.path, doomed)
                 files.rename(temporary, version.path)
@@ -165,16 +141,15 @@ class StoreWriter:
     def remove(self, name: str) -> None:
         """Remove a version that is not live."""
         with files.explained(self._store.path, "write to"):
-            self._remove_version(name)
+            remove_version(self._versions / name)
 
     def rollback(self, name: str | None = None) -> Version:
         """Make an older version live, after checking every byte of it."""
         target = self._last_good_before_live() if name is None else self._store.version(name)
-        damage = target.damage()
-        if damage:
-            raise StoreCorruptError(f"version {target.name} cannot be used: {damage[0]}")
+        for fault in target.faults():
+            raise type(fault)(f"version {target.name} cannot be used: {fault}") from fault
         with files.explained(self._store.path, "write to"):
-            self._point(target.name, max(self._store.version_names()))
+            point(self._store, target.name, max(self._store.version_names()))
         return target
 
     def gc(self, keep: int) -> list[str]:
@@ -187,7 +162,7 @@ class StoreWriter:
         doomed = [n for n in names[:-keep] if n not in (live.name, live.manifest.parent)]
         with files.explained(self._store.path, "write to"):
             for name in doomed:
-                self._remove_version(name)
+                remove_version(self._versions / name)
         return doomed
 
     @contextmanager
@@ -196,7 +171,7 @@ class StoreWriter:
     ) -> Iterator[Path]:
         """A temporary folder with the whole version on disk, to be renamed. Bytes that the source
         has already are shared with it."""
-        folder = self._versions / f"{_TEMPORARY}{manifest.version}"
+        folder = draft_of(self._versions / manifest.version)
         written: dict[FileRecord, Path] = {}
         if source:
             written = {record: source.path / f for f, record in source.manifest.files.items()}
@@ -217,52 +192,38 @@ class StoreWriter:
                 self._give_back(manifest.version)
             raise
 
-    def _finish_rewriting(self) -> None:
-        """What was about to take the place of a version that has gone already is whole."""
-        for path in sorted(self._versions.iterdir()):
-            name = path.name.removeprefix(_TEMPORARY)
-            is_new = _UNFINISHED.fullmatch(path.name) and self._doomed(name).exists()
-            if is_new and not (self._versions / name).exists():
-                files.rename(path, self._versions / name)
-
     def _last_good_before_live(self) -> Version:
         """The live version's nearest good ancestor, or failing that the newest good other one."""
         live: Version | None = None
-        with suppress(StoreCorruptError):
+        with suppress(StoreError):
             live = self._store.live()
         pointer = self._store.pointer()
         live_name = live.name if live else pointer.live if pointer else ""
-        older = [v for v in self._store.readable_versions() if v.name < live_name]
+        older = [name for name in self._store.version_names() if name < live_name]
         parent = live.manifest.parent if live else None
-        older.sort(key=lambda v: (v.name == parent, v.name), reverse=True)
-        for version in older:
-            if not version.damage():
-                return version
+        older.sort(key=lambda name: (name == parent, name), reverse=True)
+        for name in older:
+            with suppress(StoreError, InvalidInputError):  # damaged, unreadable, or missing
+                version = self._store.version(name)
+                if not version.damage():
+                    return version
         raise StoreError(
             f"there is no good version before {live_name} to return to; "
             "'prd-edge history' lists what is kept"
         )
 
-    def _point(self, live: str, newest: str) -> None:
-        files.replace_file(self._store.current, Pointer(live, newest).to_bytes())
-
     def _give_back(self, name: str) -> None:
         """Remove what there is of a version, unless CURRENT names it or a later one already."""
-        temporary = self._versions / f"{_TEMPORARY}{name}"
-        if temporary.exists():
-            files.remove_tree(temporary)
+        version = self._versions / name
+        if doomed_of(version).exists() and not version.exists():
+            return  # recovery finishes what stands between two renames, and needs it whole
+        if draft_of(version).exists():
+            files.remove_tree(draft_of(version))
         pointer = self._store.pointer()
-        if (self._versions / name).exists() and (pointer is None or pointer.newest < name):
-            self._remove_version(name)
-
-    def _remove_version(self, name: str) -> None:
-        # Renamed first: a reader never meets a version with some of its files gone.
-        doomed = self._doomed(name)
-        files.rename(self._versions / name, doomed)
-        files.remove_tree(doomed)
-
-    def _doomed(self, name: str) -> Path:
-        return self._versions / f"{_TEMPORARY}removed-{name}"
+        if version.exists() and (pointer is None or pointer.newest < name):
+            if pointer is not None:
+                keep_pointing(self._store, pointer)  # the copy may name it already
+            remove_version(version)
 
 
 def records_of(

@@ -14,27 +14,26 @@ from prd_edge.succession import commit_next, tidy
 
 
 def rename_class(store: Store, old: str, new: str) -> Version:
-    # Kept in the metrics as well: whoever asks to forget the class means both names.
     action = f"rename {old!r} to {new!r}"
-    return _edit(store, action, lambda bank: bank.rename(old, new), {"renamed": [old, new]})
+    return _edit(store, action, lambda bank: bank.rename(old, new), renamed=(old, new))
 
 
 def remove_class(store: Store, label: str) -> Version:
-    return _edit(store, f"remove {label!r}", lambda bank: bank.remove(label), {})
+    return _edit(store, f"remove {label!r}", lambda bank: bank.remove(label))
 
 
 def _edit(
     store: Store,
     action: str,
     change: Callable[[PrototypeBank], PrototypeBank],
-    metrics: dict[str, object],
+    renamed: tuple[str, str] | None = None,
 ) -> Version:
     store.live()  # says so if there is no store, before one is half made
     with writing(store) as writer:
         parent = store.live()
         known = load_knowledge(parent)
         changed = known.with_bank(change(known.bank))
-        version = commit_next(writer, parent, changed, action, metrics=metrics)
+        version = commit_next(writer, parent, changed, action, renamed=renamed)
         tidy(writer, version)
     return version
 

@@ -45,6 +45,10 @@ class StoreCorruptError(StoreError):
     """A file of the store is missing, or is not what was written."""
 
 
+class StoreChangedError(StoreError):
+    """Another process rewrote or removed a version while it was being read."""
+
+
 class StoreLockedError(StoreError):
     """Another process is writing to the store."""
 

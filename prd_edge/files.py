@@ -20,22 +20,18 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from prd_edge import system_errors
 from prd_edge.errors import StoreError, StoreLockedError
 from prd_edge.plain_file import read_plain_file
 
-_LINKS_UNSUPPORTED = {errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS}
+explained = system_errors.explained
 
-_CAUSES = {
-    errno.ENOSPC: "the disk is full; free some space and try again",
-    errno.EDQUOT: "the disk quota is used up; free some space and try again",
-    errno.EROFS: "the file system is read-only; choose a writable place (--store, --output)",
-    errno.EACCES: "permission denied; check who owns the folder",
-    errno.EPERM: "not permitted; check who owns the folder",
-    errno.EIO: "the disk reported an input/output error; check the hardware",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
-    errno.ELOOP: "there is a link where a file should be; remove it",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter one (--store, --output)",
+_LINKS_UNSUPPORTED = {
+    *(errno.EPERM, errno.EACCES, errno.EXDEV, errno.EMLINK),
+    *(errno.EINVAL, errno.ENOTSUP, errno.ENOSYS),
 }
+_SYNC_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP}
+_LOCK_ATTEMPTS = 100
 
 
 def _do_nothing(operation: str, path: Path) -> None:
@@ -90,6 +86,11 @@ def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # Some network and FUSE file systems cannot sync a directory, and keep its names in their
+        # own way. As SQLite does: the store is of use there too.
+        if error.errno not in _SYNC_UNSUPPORTED:
+            raise
     finally:
         os.close(descriptor)
 
@@ -157,16 +158,6 @@ def remove_empty_directory(path: Path) -> None:
 
 
 @contextmanager
-def explained(path: Path, action: str) -> Iterator[None]:
-    """Turn an operating-system error into a line for people."""
-    try:
-        yield
-    except OSError as error:
-        cause = _CAUSES.get(error.errno or 0, error.strerror or str(error))
-        raise StoreError(f"cannot {action} {path}: {cause}") from error
-
-
-@contextmanager
 def writer_lock(path: Path) -> Iterator[None]:
     """Be the only writer, or say at once who is. The operating system drops a dead one's lock."""
     holder = _holder_of(path)
@@ -177,12 +168,9 @@ def writer_lock(path: Path) -> Iterator[None]:
             "wait until it has finished and try again"
         )
     try:
-        with suppress(OSError):  # only a courtesy to the next writer
-            command = Path(sys.argv[0]).name or "python"
-            since = time.strftime("%Y-%m-%d %H:%M:%S")
-            who = f"{command}, process {os.getpid()} on {socket.gethostname()}, since {since}\n"
+        with suppress(OSError, ValueError):  # only a courtesy to the next writer
             holder.unlink(missing_ok=True)  # it might be a pipe, or a link to a file of value
-            holder.write_text(who)
+            holder.write_text(_myself(), encoding="utf-8")
         yield
     finally:
         with suppress(OSError):
@@ -201,14 +189,24 @@ def _holder_of(lock: Path) -> Path:
     return lock.with_name(f"{lock.name}.holder")
 
 
+def _myself() -> str:
+    command = Path(*sys.argv[:1]).name or "python"  # an embedding program may give no arguments
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    return _printable(f"{command}, process {os.getpid()} on {socket.gethostname()}, since {since}")
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def _lock(path: Path) -> int | None:
     """A descriptor that holds the lock, or None where another process does."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    while True:
+    for _ in range(_LOCK_ATTEMPTS):
         descriptor = os.open(path, flags, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
         except BlockingIOError:
             os.close(descriptor)
@@ -216,6 +214,10 @@ def _lock(path: Path) -> int | None:
         except FileNotFoundError:
             pass
         os.close(descriptor)  # the file was removed by its last holder meanwhile: try anew
+    raise StoreError(
+        f"cannot lock {path}: what is opened is never what stands there; choose a place on another "
+        "file system"
+    )
 
 
 def _read(holder: Path) -> str:
@@ -224,4 +226,4 @@ def _read(holder: Path) -> str:
         first, *_ = text.splitlines() or [""]
     except OSError:
         first = ""
-    return first[:200] or "unknown"
+    return _printable(first[:200]) or "unknown"

@@ -1,14 +1,18 @@
 """Forgetting a class: out of the live version, and out of every kept one that it can be taken of.
 
-A class is followed through its renames, since whoever asks to forget a mug means the cup that it
-was called before. The live version gets a successor without the class; then each older version
-that knows or names it is rewritten in place, or removed if it is damaged and so cannot be. Cut
-short, some old versions still know the class: asked again, `forget` goes on with them.
+A class is known by its identity, which it keeps under every name. Whoever asks to forget a mug
+means every class that a kept version calls so, under all names that it has had, but for one that
+is called otherwise now. The live version gets a successor without them; then each older version
+that knows or names them is rewritten in place, or removed if it is damaged and so cannot be.
+
+Cut short, some old versions still know a class: asked again, `forget` goes on with them. So the
+versions that call it by the name that was asked for come last, and those that know no more than
+a name of it come first: as long as anything is left, what it was is found again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -21,15 +25,18 @@ from prd_edge.store import Store, Version
 from prd_edge.succession import commit_next
 
 _SHARE = (
-    "its share in the common covariance; while a version from before it was learned is kept, the "
-    "difference between the two is that share"
+    "its share in the common covariance, with the number of images that it is of; while a version "
+    "from before the class was learned is kept, the difference between the two is that share"
 )
-_UNTRACED = "versions {}, if it had another name there: what they came from is not kept"
+_FIGURES = "the figures of whole sessions that it was learned in: images, accuracy"
 _CHECKPOINT = "weights of a session that was cut off, which could not be removed"
 _WEIGHTS = "what the encoder's trained weights may have taken from its pictures"
 _COPIES = "exported files, reports and backups made before"
-
-Names = Mapping[str, set[str]]  # by version, what the class is called in it
+_TOLD = {  # where the class is not found, of the checkpoint
+    "none": "",
+    "removed": "; the weights of a session that was cut off may have known it, and were removed",
+    "kept": "; the weights of a session that was cut off may know it, and could not be removed",
+}
 
 
 class Forgotten(NamedTuple):
@@ -44,31 +51,34 @@ class Forgotten(NamedTuple):
 def forget_class(store: Store, label: str) -> Forgotten:
     store.live()  # says so if there is no store, before one is half made
     with writing(store) as writer:
-        versions = list(store.readable_versions())
-        manifests = [version.manifest for version in versions]
+        checkpoint = _remove_checkpoint(store)  # it may be of this very class, and names none
         live = store.live()
-        own = names_of(label, manifests, live.manifest)
-        names = set().union(*own.values())
-        names |= {
-            old for m in manifests for old, new in _renamed(m).items() if new in own[m.version]
-        }
-        images = max(m.classes[name] for m in manifests for name in own[m.version])
-        remains = [_SHARE, *_remains(manifests, own)]
+        readable = {version.name: version for version in store.readable_versions()}
+        manifests = [version.manifest for version in readable.values()]
         try:
-            CheckpointFile(store.checkpoint).remove()
-        except OSError:
+            doomed = _meant(label, manifests, live.manifest)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{error}{_TOLD[checkpoint]}") from None
+        names = {label} | _names_of(doomed, manifests)
+        images = [m.classes[own] for m in manifests for own in _own(m, doomed)]
+        remains = list(_remains(manifests))
+        if checkpoint == "kept":
             remains.append(_CHECKPOINT)
-        if _cleared_manifest(live.manifest, own[live.name], names) != live.manifest:
-            known = _without(load_knowledge(live), own[live.name])
+        if _cleared_manifest(live.manifest, doomed, names) != live.manifest:
+            known = _without(load_knowledge(live), _own(live.manifest, doomed))
             live = commit_next(writer, live, known, "forget a class")
+
+        def least_telling_first(name: str) -> tuple[bool, bool, str]:
+            own = _own(readable[name].manifest, doomed) if name in readable else set()
+            return label in own, bool(own), name
+
         rewritten, removed = [], []
-        readable = {version.name: version for version in versions}
-        for name in store.version_names():
+        for name in sorted(store.version_names(), key=least_telling_first):
             if name == live.name:
                 continue
             try:
                 version = readable.get(name) or store.version(name)
-                if _rewrite(writer, version, own[name], names):
+                if _rewrite(writer, version, doomed, names):
                     rewritten.append(name)
             except StoreCorruptError:  # of no use, and what it may know cannot be taken out
                 writer.remove(name)
@@ -76,72 +86,64 @@ def forget_class(store: Store, label: str) -> Forgotten:
     return Forgotten(
         version=live.name,
         names=tuple(sorted(names)),
-        images=images,
-        rewritten=tuple(rewritten),
-        removed=tuple(removed),
+        images=max(images, default=0),
+        rewritten=tuple(sorted(rewritten)),
+        removed=tuple(sorted(removed)),
         remains=(*remains, _COPIES),
     )
 
 
-def _remains(manifests: list[Manifest], own: Names) -> Iterator[str]:
+def _remains(manifests: list[Manifest]) -> Iterator[str]:
+    yield _SHARE
+    yield _FIGURES
     if any(is_trained(manifest) for manifest in manifests):
         yield _WEIGHTS
-    traced = {version for version, names in own.items() if names}
-    edges = _edges(manifests)
-    for _ in manifests:  # as far as the line of versions goes, at most
-        traced |= {
-            v for a, b in edges for v in (a.version, b.version) if traced & {a.version, b.version}
-        }
-    untraced = [own.version for own in manifests if own.version not in traced and own.classes]
-    if untraced:
-        yield _UNTRACED.format(", ".join(untraced))
 
 
-def names_of(label: str, manifests: list[Manifest], live: Manifest) -> Names:
-    """What the class of this name is called in each version, where it is known there. Another class
-    that is known now, and bore the name before, is not meant."""
-    others = _followed({live.version: set(live.classes) - {label}}, manifests)
-    alike = {own.version: {label} & set(own.classes) for own in manifests}
-    names = _followed({v: own - others[v] for v, own in alike.items()}, manifests)
-    if any(names.values()):
-        return names
-    for other in live.classes:
-        if any(label in own for own in _followed({live.version: {other}}, manifests).values()):
-            raise InvalidInputError(f"{label!r} is called {other!r} now; forget that")
-    raise InvalidInputError(
-        f"no kept version knows a class named {label!r}; 'prd-edge classes list' shows what is "
-        "known now"
-    )
+def _remove_checkpoint(store: Store) -> str:
+    had_one = store.checkpoint.exists()
+    try:
+        CheckpointFile(store.checkpoint).remove()
+    except OSError:
+        return "kept"
+    return "removed" if had_one else "none"
 
 
-def _followed(seeds: Names, manifests: list[Manifest]) -> Names:
-    """These classes, from version to version."""
-    names = {own.version: set(seeds.get(own.version, ())) for own in manifests}
-    grew = True
-    while grew:
-        before = sum(map(len, names.values()))
-        for parent, child in _edges(manifests):
-            for old in parent.classes:
-                new = _renamed(child).get(old, old)
-                is_either = old in names[parent.version] or new in names[child.version]
-                if new in child.classes and is_either:
-                    names[parent.version].add(old)
-                    names[child.version].add(new)
-        grew = sum(map(len, names.values())) > before
-    return names
+def _meant(label: str, manifests: list[Manifest], live: Manifest) -> set[str]:
+    """The identities of the classes of this name. One that is known by another name now is not
+    meant; none at all are, where a version still names a class that no version knows."""
+    called_so = {m.identities[label] for m in manifests if label in m.identities}
+    others = {own: name for name, own in live.identities.items() if name != label}
+    if doomed := called_so - set(others):
+        return doomed
+    for identity, name in others.items():
+        if label in _names_of({identity}, manifests):
+            raise InvalidInputError(f"{label!r} is called {name!r} now; forget that")
+    if all(_cleared_manifest(m, set(), {label}) == m for m in manifests):
+        raise InvalidInputError(
+            f"no kept version knows a class named {label!r}; 'prd-edge classes list' shows what is "
+            "known now"
+        )
+    return set()
 
 
-def _edges(manifests: list[Manifest]) -> list[tuple[Manifest, Manifest]]:
-    """Kept versions, each with the one that it came from."""
-    kept = {own.version: own for own in manifests}
-    return [(kept[own.parent], own) for own in manifests if own.parent in kept]
+def _own(manifest: Manifest, identities: Collection[str]) -> set[str]:
+    """What these classes are called in a version."""
+    return {label for label, own in manifest.identities.items() if own in identities}
 
 
-def _renamed(manifest: Manifest) -> dict[str, str]:
+def _names_of(identities: Collection[str], manifests: list[Manifest]) -> set[str]:
+    """All names of these classes, of versions that have gone as well."""
+    names = {label for manifest in manifests for label in _own(manifest, identities)}
+    return names.union(*(_former(m, _own(m, identities)) for m in manifests))
+
+
+def _former(manifest: Manifest, labels: set[str]) -> set[str]:
+    """The name before, if the version renamed one of these classes."""
     match manifest.metrics.get("renamed"):
-        case [str(old), str(new)]:
-            return {old: new}
-    return {}
+        case [str(old), str(new)] if new in labels:
+            return {old}
+    return set()
 
 
 def _without(known: Knowledge, labels: set[str]) -> Knowledge:
@@ -151,27 +153,30 @@ def _without(known: Knowledge, labels: set[str]) -> Knowledge:
     return known.with_bank(bank)
 
 
-def _rewrite(writer: StoreWriter, version: Version, own: set[str], names: set[str]) -> bool:
-    """Take the class out of an older version; False where there was nothing to take out."""
-    cleared = _cleared_manifest(version.manifest, own, names)
+def _rewrite(writer: StoreWriter, version: Version, doomed: set[str], names: set[str]) -> bool:
+    """Take the classes out of an older version; False where there was nothing to take out."""
+    cleared = _cleared_manifest(version.manifest, doomed, names)
     if cleared == version.manifest:
         return False
     contents: dict[str, bytes | None] = dict.fromkeys(cleared.files)
-    if own:
+    if own := _own(version.manifest, doomed):
         contents.update(_without(load_knowledge(version), own).contents())
     records = records_of(contents, version)
     writer.rewrite(version, replace(cleared, files=records), contents)
     return True
 
 
-def _cleared_manifest(manifest: Manifest, own: set[str], names: set[str]) -> Manifest:
-    """Without the class and its names; another class that bears one of them keeps it."""
-    others = set(manifest.classes) - own
+def _cleared_manifest(manifest: Manifest, doomed: set[str], names: set[str]) -> Manifest:
+    """Without these classes and their names; another class that bears one of them, or bore it
+    until this version, keeps it."""
+    others = set(manifest.classes) - _own(manifest, doomed)
+    gone = names - others - _former(manifest, others)
     return replace(
         manifest,
-        action=_cleared_action(manifest.action, names - others),
+        action=_cleared_action(manifest.action, gone),
         classes={label: n for label, n in manifest.classes.items() if label in others},
-        metrics=_cleared(manifest.metrics, names - others),
+        identities={label: own for label, own in manifest.identities.items() if label in others},
+        metrics=_cleared(manifest.metrics, gone),
     )
 
 

@@ -25,14 +25,17 @@ from prd_edge.errors import StoreCorruptError
 from prd_edge.manifest import Manifest
 from prd_edge.model import COVARIANCE, ENCODER, PROTOTYPES, SNAPSHOT, is_trained, parse_tensors
 from prd_edge.onnx_bytes import numbers_in
-from prd_edge.report import FEW_IMAGES, strange_metrics
+from prd_edge.report import FEW_IMAGES
 from prd_edge.store import ENCODER_GRAPH, MANIFEST, PREPROCESS_GRAPH, Store, Version
+from prd_edge.strays import strays
+from prd_edge.wording import strange_words
 
 Shape = tuple[int, ...]
 _NOT_OF_A_VERSION = {
     "CURRENT": "the names of the live and the newest version",
+    "CURRENT.copy": "the same once more",
     "LOCK": "nothing; it is locked while somebody writes",
-    "LOCK.holder": "who is writing now",
+    "LOCK.holder": "who is writing now, or was when it was cut off",
 }
 _FEW_NUMBERS = 1000  # constants of a graph beside the weights
 _CHECKPOINT = "weights in training, of a session that was cut off; the next change removes it"
@@ -54,7 +57,14 @@ class Inventory:
     unknown: list[str] = field(default_factory=list)
 
 
+class _Sum(NamedTuple):
+    label: str
+    version: str
+    images: int
+
+
 class _Known(NamedTuple):
+    kind: type[np.generic]
     derived_from: str
     shapes: tuple[Shape, ...]  # any of them
     images: tuple[int, ...]
@@ -62,9 +72,16 @@ class _Known(NamedTuple):
 
 def take_inventory(store: Store) -> Inventory:
     """Of every kept version. Damage is for `verify` to find: a damaged file is unknown here."""
-    found = Inventory(few=list(_of_few_images(store)))
-    _take_store(store, found)
-    for version in store.readable_versions():
+    versions = list(store.readable_versions())
+    found = Inventory(
+        few=list(_of_few_images([version.manifest for version in versions])),
+        unknown=[str(path) for path in sorted(strays(store, _FILES))],
+    )
+    for name, what in _NOT_OF_A_VERSION.items():
+        if (store.path / name).exists():
+            found.kept.append(Kept(None, name, "text", (), what, ()))
+    found.kept += _of_checkpoint(store.checkpoint, found.unknown)
+    for version in versions:
         of_version = Inventory()
         with suppress(FileNotFoundError):
             _take_version(version, of_version)
@@ -75,8 +92,6 @@ def take_inventory(store: Store) -> Inventory:
 
 
 def _take_version(version: Version, found: Inventory) -> None:
-    strangers = {own.name for own in version.path.iterdir()} - {MANIFEST, *_FILES}
-    found.unknown += [str(version.path / name) for name in sorted(strangers)]
     found.kept += _of_manifest(version.manifest, found.unknown)
     for file, take in _FILES.items():
         try:
@@ -85,34 +100,33 @@ def _take_version(version: Version, found: Inventory) -> None:
             found.unknown.append(str(error))
 
 
-def _of_few_images(store: Store) -> Iterator[str]:
-    """A sum of one image is its embedding, and so is the difference of two sums by one image."""
-    by_label: dict[str, dict[str, int]] = {}
-    for version in store.readable_versions():
-        for label, count in version.manifest.classes.items():
-            by_label.setdefault(label, {})[version.name] = count
-    for label, counts in sorted(by_label.items()):
-        for count in sorted({n for n in counts.values() if n < FEW_IMAGES}):
-            where = ", ".join(name for name, n in counts.items() if n == count)
-            yield f"{label}: a sum of {count}, in version {where}"
-        first = {count: name for name, count in reversed(counts.items())}
-        for less, more in combinations(sorted(first), 2):
-            if more - less < FEW_IMAGES:
-                yield f"{label}: versions {first[less]} and {first[more]} differ by {more - less}"
+def _of_few_images(manifests: list[Manifest]) -> list[str]:
+    """A sum of one image is its embedding, and so is the difference of two sums by one image: of
+    one class under any names, and of two under one name, which may have been taught the same."""
+    by_name: dict[str, list[_Sum]] = {}
+    by_identity: dict[str, list[_Sum]] = {}
+    for manifest in manifests:
+        for label, count in manifest.classes.items():
+            own = _Sum(label, manifest.version, count)
+            by_name.setdefault(label, []).append(own)
+            by_identity.setdefault(manifest.identities[label], []).append(own)
+    few: dict[str, None] = {}  # in order, each once
+    for label, sums in sorted(by_name.items()):
+        for count in sorted({own.images for own in sums if own.images < FEW_IMAGES}):
+            where = ", ".join(own.version for own in sums if own.images == count)
+            few[f"{label}: a sum of {count}, in version {where}"] = None
+        few.update(dict.fromkeys(_few_between(sums)))
+    for sums in by_identity.values():
+        few.update(dict.fromkeys(_few_between(sums)))
+    return list(few)
 
 
-def _take_store(store: Store, found: Inventory) -> None:
-    readable = {version.name for version in store.readable_versions()}
-    for path in sorted(store.path.iterdir()):
-        if path.name in _NOT_OF_A_VERSION and path.is_file():
-            found.kept.append(Kept(None, path.name, "text", (), _NOT_OF_A_VERSION[path.name], ()))
-        elif path == store.checkpoint:
-            found.kept += _of_checkpoint(path, found.unknown)
-        elif path != store.versions:
-            found.unknown.append(str(path))
-    for path in sorted(store.versions.iterdir()):
-        if path.name not in readable:
-            found.unknown.append(str(path))
+def _few_between(sums: list[_Sum]) -> Iterator[str]:
+    first = {own.images: own for own in reversed(sums)}
+    for less, more in combinations([first[count] for count in sorted(first)], 2):
+        difference = more.images - less.images
+        if difference < FEW_IMAGES:
+            yield f"{more.label}: versions {less.version} and {more.version} differ by {difference}"
 
 
 def _tensors(data: bytes, file: str) -> Mapping[str, NDArray[np.generic]]:
@@ -128,6 +142,8 @@ def _of_checkpoint(path: Path, unknown: list[str]) -> Iterator[Kept]:
     """Its shapes are those of weights, which are not known from here: it is told as a whole."""
     try:
         tensors = _tensors(tensors_of(path), str(path))
+    except FileNotFoundError:
+        return
     except (OSError, StoreCorruptError):
         unknown.append(str(path))
         return
@@ -136,8 +152,8 @@ def _of_checkpoint(path: Path, unknown: list[str]) -> Iterator[Kept]:
 
 
 def _of_manifest(manifest: Manifest, unknown: list[str]) -> Iterator[Kept]:
-    strange = strange_metrics(manifest.metrics)
-    unknown += [f"{MANIFEST} of version {manifest.version}: metrics {name!r}" for name in strange]
+    strange = strange_words(manifest, set(_FILES))
+    unknown += [f"{MANIFEST} of version {manifest.version}: {name}" for name in strange]
     counts = tuple(manifest.classes.values())
     yield Kept(
         manifest.version,
@@ -146,6 +162,14 @@ def _of_manifest(manifest: Manifest, unknown: list[str]) -> Iterator[Kept]:
         (len(counts),),
         "the name of each class, and how many images were learned of it",
         counts,
+    )
+    yield Kept(
+        manifest.version,
+        MANIFEST,
+        "identities",
+        (len(counts),),
+        "nothing: random digits by which a class is known under every name",
+        (),
     )
     yield Kept(
         manifest.version,
@@ -161,10 +185,11 @@ def _of_knowledge(version: Version, file: str, unknown: list[str]) -> Iterator[K
     tensors = _tensors(version.read(file), file)
     known = _known_tensors(version.manifest)[file]
     for name, tensor in sorted(tensors.items()):
-        if name not in known or tensor.shape not in known[name].shapes:
-            unknown.append(f"{version.path / file}: tensor {name!r} of shape {tensor.shape}")
+        what = known.get(name)
+        if what is None or tensor.shape not in what.shapes or tensor.dtype != what.kind:
+            kind = f"{tensor.dtype} {tensor.shape}"
+            unknown.append(f"{version.path / file}: tensor {name!r}, {kind}")
             continue
-        what = known[name]
         yield Kept(version.name, file, name, tensor.shape, what.derived_from, what.images)
 
 
@@ -178,24 +203,33 @@ def _known_tensors(manifest: Manifest) -> dict[str, dict[str, _Known]]:
     held_out = "likeness of the session's held-out images, all classes together"
     return {
         PROTOTYPES: {
-            "counts": _Known("number of images of each class", a_class, each),
-            "sums": _Known("sum of the embeddings of all images of a class", rows, each),
-            "inherited": _Known("number of images of removed classes", one, ()),
-            "radii": _Known(held_out, a_class, all_images),
-            "leanings": _Known("what feedback has said, a bounded step each", a_class, ()),
-            "readout.weights": _Known(solved, rows, all_images),
-            "readout.biases": _Known(solved, a_class, all_images),
-            "readout.margin": _Known(solved, one, all_images),
-            "readout.starts": _Known(solved, a_class, all_images),
-            "readout.lengths": _Known(solved, a_class, all_images),
-            "readout.inverse": _Known(solved, square, all_images),
-            "readout.radii": _Known("the radii once more", a_class, all_images),
-            "readout.temperature": _Known("fitted on held-out images", one, all_images),
-            "readout.temperature_images": _Known("number of held-out images", one, all_images),
+            "counts": _Known(np.int64, "number of images of each class", a_class, each),
+            "sums": _Known(
+                np.float64, "sum of the embeddings of all images of a class", rows, each
+            ),
+            "inherited": _Known(np.int64, "number of images of removed classes", one, ()),
+            "radii": _Known(np.float64, held_out, a_class, all_images),
+            "leanings": _Known(
+                np.float64, "what feedback has said, a bounded step each", a_class, ()
+            ),
+            "readout.weights": _Known(np.float32, solved, rows, all_images),
+            "readout.biases": _Known(np.float32, solved, a_class, all_images),
+            "readout.margin": _Known(np.float64, solved, one, all_images),
+            "readout.starts": _Known(np.float32, solved, a_class, all_images),
+            "readout.lengths": _Known(np.float32, solved, a_class, all_images),
+            "readout.inverse": _Known(np.float32, solved, square, all_images),
+            "readout.radii": _Known(np.float32, "the radii once more", a_class, all_images),
+            "readout.temperature": _Known(np.float64, "fitted on held-out images", one, all_images),
+            "readout.temperature_images": _Known(
+                np.int64, "number of held-out images", one, all_images
+            ),
         },
         COVARIANCE: {
             "second_moment": _Known(
-                "sum over all images of the embedding times itself", triangle, all_images
+                np.float64,
+                "sum over all images of the embedding times itself",
+                triangle,
+                all_images,
             )
         },
     }
@@ -207,7 +241,8 @@ def _of_weights(version: Version, file: str, unknown: list[str]) -> Iterator[Kep
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     # The snapshot is the encoder of the version before, which may not have been trained yet.
     candidates = {manifest.encoder, manifest.encoder._replace(adapted_from=None)}
-    if not any(is_made_of(spec, shapes) for spec in candidates):
+    are_weights = all(tensor.dtype == np.float32 for tensor in tensors.values())
+    if not are_weights or not any(is_made_of(spec, shapes) for spec in candidates):
         unknown.append(f"{version.path / file}: not the tensors of {manifest.encoder.name}")
         return
     numbers = sum(tensor.size for tensor in tensors.values())

@@ -218,6 +218,7 @@ def _commit_first(
         config=config,
         encoder=encoder.spec,
         classes={},
+        identities={},
         metrics={},
     )
 

@@ -18,10 +18,11 @@ from prd_edge.config import StoreConfig
 from prd_edge.encoders import IMAGE_SIZE_RANGE, EncoderSpec
 from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
 
-SCHEMA = 3
+SCHEMA = 4
 _FILE_NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)?")  # never a path
 _VERSION = re.compile(r"[0-9]{6}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_IDENTITY = re.compile(r"[0-9a-f]{16}")
 _LARGEST_FILE = 2 * 2**30  # no graph can be larger
 _MOST_IMAGES = 2**40
 _MOST_DIMENSIONS = 2**14  # a covariance has their square
@@ -48,6 +49,7 @@ class Manifest:
     config: StoreConfig
     encoder: EncoderSpec
     classes: Mapping[str, int]  # label -> images behind its prototype
+    identities: Mapping[str, str]  # label -> random digits that a class keeps under every name
     metrics: Mapping[str, Any]
     files: Mapping[str, FileRecord]
     schema: int = field(default=SCHEMA)
@@ -133,6 +135,11 @@ class Manifest:
         _refuse_number("number of dimensions", encoder.dimensions, 0, _MOST_DIMENSIONS)
         for count in self.classes.values():
             _refuse_number("number of images", count, 1, _MOST_IMAGES)
+        identities = list(self.identities.values())
+        if set(self.identities) != set(self.classes) or len(set(identities)) != len(identities):
+            raise ValueError("identities that are not one for each class")
+        if not all(_IDENTITY.fullmatch(identity) for identity in identities):
+            raise ValueError("an identity that is none")
         for record in self.files.values():
             _refuse_number("size of a file", record.size, 0, _LARGEST_FILE)
             if not _SHA256.fullmatch(record.sha256):

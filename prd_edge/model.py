@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -12,7 +13,7 @@ from safetensors.numpy import load
 from safetensors.numpy import save as serialise
 
 from prd_edge.embedder import Embedder
-from prd_edge.errors import StoreCorruptError
+from prd_edge.errors import StoreChangedError, StoreCorruptError
 from prd_edge.predictor import Predictor
 from prd_edge.readout import Readout
 from prd_edge.store import ENCODER_GRAPH, PREPROCESS_GRAPH, Version
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from prd_edge.bank import PrototypeBank
     from prd_edge.encoders import BuiltEncoder
     from prd_edge.manifest import Manifest
+
+Loaded = TypeVar("Loaded")
 
 ENCODER = "encoder.safetensors"
 SNAPSHOT = "snapshot.safetensors"
@@ -131,12 +134,29 @@ def load_predictor(
     return Predictor(embedder, readout, version.name)
 
 
+def _as_it_is(load: Callable[[Version], Loaded]) -> Callable[[Version], Loaded]:
+    """What is loaded carries its own classes: where `forget` has rewritten the version since it
+    was opened, it is that of now."""
+
+    @wraps(load)
+    def loaded(version: Version) -> Loaded:
+        while True:
+            try:
+                return load(version)
+            except StoreChangedError:
+                version = version.as_it_is()
+
+    return loaded
+
+
+@_as_it_is
 def load_readout(version: Version) -> Readout:
     with _told(version, PROTOTYPES):
         tensors = _tensors(version, PROTOTYPES)
         return Readout.from_tensors(version.manifest.classes, _dimensions(version), tensors)
 
 
+@_as_it_is
 def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
     """By class, without reading the covariance."""
     from prd_edge.bank import prototypes_of, sums_of
@@ -147,6 +167,7 @@ def load_prototypes(version: Version) -> dict[str, NDArray[np.float64]]:
     return dict(zip(classes, prototypes_of(sums, counts), strict=True))
 
 
+@_as_it_is
 def load_knowledge(version: Version) -> Knowledge:
     from prd_edge.bank import PrototypeBank
 

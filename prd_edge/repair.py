@@ -12,9 +12,11 @@ from pathlib import Path
 from prd_edge import files
 from prd_edge.commit import writing
 from prd_edge.encoders import DEFAULT_ENCODER, build_encoder
-from prd_edge.errors import PrdEdgeError, StoreCorruptError
+from prd_edge.errors import PrdEdgeError, StoreError
+from prd_edge.kept_version import is_lost
 from prd_edge.manifest import FileRecord
 from prd_edge.model import encoder_contents
+from prd_edge.recovery import recover
 from prd_edge.store import Store, Version
 
 
@@ -22,7 +24,7 @@ def repair(store: Store) -> list[Path]:
     """Mend every damaged file that can be; returns their paths."""
     mended = []
     # Recovery comes last: it may need a good version, and there may be none before the repair.
-    with writing(store, recover=False) as writer, files.explained(store.path, "write to"):
+    with writing(store, clear_up=False), files.explained(store.path, "write to"):
         versions = list(store.readable_versions())
         intact: dict[FileRecord, Path] = {}
         damaged: list[tuple[Path, FileRecord]] = []
@@ -42,14 +44,16 @@ def repair(store: Store) -> list[Path]:
             else:
                 continue
             mended.append(path)
-        writer.recover()
+        recover(store)
     return mended
 
 
 def _is_intact(version: Version, file: str) -> bool:
     try:
         version.read(file)
-    except StoreCorruptError:
+    except StoreError as error:
+        if not is_lost(error):  # it may be whole
+            raise
         return False
     return True
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from unicodedata import normalize
 
-from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
+from prd_edge.errors import InvalidInputError, StoreChangedError, StoreError
 from prd_edge.parallel import Meanwhile
 from prd_edge.store import ENCODER_GRAPH, Store
 
@@ -127,10 +127,8 @@ class Runtime:
 
         try:
             return load_predictor(version, self._threads, graph.result)
-        except StoreCorruptError:
-            if self.store.is_still(version):
-                raise
-            return self._load(self.store.live())  # not damaged but removed, or rewritten
+        except StoreChangedError:  # removed, or rewritten
+            return self._load(self.store.live())
 
     def _predictor(self, among: Sequence[str] | None = None) -> Predictor:
         if self._loaded is None:

@@ -1,6 +1,7 @@
 """The store as readers see it: numbered versions that never change, and CURRENT.
 
     store/CURRENT            names the live version; replaced atomically, last
+    store/CURRENT.copy       the same once more, for when CURRENT is damaged
     store/LOCK               held by the one writer
     store/versions/000007/   manifest.json and the files it lists
 
@@ -10,96 +11,44 @@ against its sha256 before it is used. Writing is in `commit.py`.
 
 from __future__ import annotations
 
-import re
+import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from prd_edge.errors import InvalidInputError, StoreCorruptError, StoreError
-from prd_edge.manifest import FileRecord, Manifest
-from prd_edge.plain_file import NotPlainError, read_plain_file
-from prd_edge.pointer import Pointer
-
-MANIFEST = "manifest.json"
-PREPROCESS_GRAPH = "preprocess.onnx"
-ENCODER_GRAPH = "encoder.onnx"
-_LARGEST_MANIFEST = 64 * 2**20
-_LARGEST_POINTER = 1024
-_VERSION_NAME = re.compile(r"\d{6}")
-_GO_BACK = (
-    "run 'prd-edge verify --repair' to mend it, or 'prd-edge rollback' to return to the last good "
-    "version"
+from prd_edge.errors import InvalidInputError, StoreChangedError, StoreCorruptError, StoreError
+from prd_edge.kept_version import (
+    ENCODER_GRAPH,
+    GO_BACK,
+    MANIFEST,
+    PREPROCESS_GRAPH,
+    VERSION_NAME,
+    Version,
+    is_lost,
+    open_version,
 )
+from prd_edge.pointer import Pointer, pointer_in, pointer_of
+from prd_edge.system_errors import explained
 
-
-class Version(NamedTuple):
-    """One version on disk, its manifest checked. Files are checked as they are read."""
-
-    path: Path
-    manifest: Manifest
-
-    @property
-    def name(self) -> str:
-        return self.manifest.version
-
-    def read(self, file: str) -> bytes:
-        try:
-            record = self.manifest.files[file]
-            data = read_plain_file(self.path / file, most=record.size)
-        except KeyError:
-            raise StoreCorruptError(f"version {self.name} lists no {file}") from None
-        except FileNotFoundError:
-            raise StoreCorruptError(self._damage(file, "it is missing")) from None
-        except OSError as error:
-            raise StoreCorruptError(self._damage(file, error.strerror or str(error))) from error
-        if FileRecord.of(data) != record:
-            detail = f"{len(data)} of {record.size} bytes" if len(data) != record.size else "sha256"
-            raise StoreCorruptError(self._damage(file, f"{detail} does not match the manifest"))
-        return data
-
-    def lineage(self) -> list[Version]:
-        """This version and those it came from, as far back as they are kept; oldest first."""
-        kept = {own.name: own for own in Store(self.path.parents[1]).readable_versions()}
-        line = [self]
-        while (parent := kept.pop(line[-1].manifest.parent or "", None)) is not None:
-            line.append(parent)
-        return line[::-1]
-
-    def problems(self) -> list[str]:
-        """Every file that is not what was written, and every file that does not belong."""
-        strangers = {path.name for path in self.path.iterdir()} - {MANIFEST, *self.manifest.files}
-        return self.damage() + [
-            f"{self.path / name} does not belong to the store" for name in sorted(strangers)
-        ]
-
-    def damage(self) -> list[str]:
-        """Every file that is not what was written."""
-        found = []
-        for file in self.manifest.files:
-            try:
-                self.read(file)
-            except StoreCorruptError as error:
-                found.append(str(error))
-        return found
-
-    def _damage(self, file: str, detail: str) -> str:
-        return f"{self.path / file} is damaged: {detail}; {_GO_BACK}"
+__all__ = ["ENCODER_GRAPH", "MANIFEST", "PREPROCESS_GRAPH", "Store", "Version"]
 
 
 class Store:
     def __init__(self, path: Path | str) -> None:
+        if "\0" in str(path):
+            raise InvalidInputError(f"{str(path)!r} cannot be the name of a store")
         self.path = Path(path)
         self.versions = self.path / "versions"
         self.current = self.path / "CURRENT"
+        self.copy = self.path / "CURRENT.copy"
         self.checkpoint = self.path / "checkpoint"  # of a session that was cut off
 
     def exists(self) -> bool:
         return self.pointer() is not None or bool(self.complete_names())
 
     def live(self) -> Version:
-        """The live version. Survives a damaged CURRENT: the newest good version stands in."""
+        """The live version. Without CURRENT and its copy the newest good one stands in."""
         missing = ""
         while (pointer := self.pointer()) is not None:
             with suppress(FileNotFoundError):
@@ -107,7 +56,7 @@ class Store:
             if pointer.live == missing:
                 raise StoreCorruptError(
                     f"version {missing}, which CURRENT names, is missing from {self.versions}; "
-                    + _GO_BACK
+                    + GO_BACK
                 )
             missing = pointer.live  # gc may have removed it since; CURRENT has moved then
         return self.newest_good()
@@ -116,10 +65,12 @@ class Store:
         wanted, names = name.zfill(6), self.version_names()
         if not names:
             raise self._no_store()
-        if wanted not in names:
-            known = ", ".join(names)
-            raise InvalidInputError(f"no version {name!r} in {self.path}; there are: {known}")
-        return self._open(wanted)
+        # It may be on no list for a moment, while it is rewritten.
+        if VERSION_NAME.fullmatch(wanted) and wanted <= max(names):
+            with suppress(FileNotFoundError):
+                return self._open(wanted)
+        known = ", ".join(names)
+        raise InvalidInputError(f"no version {name!r} in {self.path}; there are: {known}")
 
     def version_names(self) -> list[str]:
         """Committed versions, oldest first."""
@@ -129,33 +80,39 @@ class Store:
 
     def readable_versions(self) -> Iterator[Version]:
         """Committed versions whose manifest is intact, oldest first."""
-        for name in self.version_names():
-            with suppress(StoreCorruptError, FileNotFoundError):
+        yield from self._opened(self.version_names())
+
+    def _opened(self, names: Iterable[str]) -> Iterator[Version]:
+        for name in names:
+            try:
                 yield self._open(name)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            except StoreError as error:
+                if not is_lost(error):
+                    raise
 
     def problems(self) -> dict[str, list[str]]:
         """By version, what `verify` found; the store itself under its own path."""
         found: dict[str, list[str]] = {}
-        if problem := self._problem_of_current():
-            found[str(self.path)] = [problem]
+        if problems := list(self._problems_of_current()):
+            found[str(self.path)] = problems
         for name in self.version_names():
-            problems = self._problems_of(name)
-            if problems is not None:
-                found[name] = problems
+            of_version = self._problems_of(name)
+            if of_version is not None:
+                found[name] = of_version
         return found
 
     def _problems_of(self, name: str) -> list[str] | None:
         """None where the version is removed meanwhile; one that is rewritten is looked at anew."""
         try:
-            version = self._open(name)
-            problems = version.problems()
+            return self._open(name).problems()
         except FileNotFoundError:
             return None
+        except StoreChangedError:
+            return self._problems_of(name)
         except StoreError as error:
-            return [str(error)] if (self.versions / name).exists() else None
-        if not problems or self.is_still(version):
-            return problems
-        return self._problems_of(name)
+            return [str(error)]
 
     def is_still(self, version: Version) -> bool:
         """Whether it is there as it was opened."""
@@ -164,15 +121,26 @@ class Store:
         except (FileNotFoundError, StoreError):
             return False
 
-    def _problem_of_current(self) -> str | None:
+    def _problems_of_current(self) -> Iterator[str]:
+        for path in (self.current, self.copy):
+            try:
+                is_wrong = pointer_in(path) is None
+            except StoreError as error:
+                yield str(error)
+                continue
+            # Stores of before have no copy, nor have backups: the next change makes it.
+            if is_wrong and (path == self.current or os.path.lexists(path)):
+                yield f"{path} is damaged or missing; the next change, or --repair, mends it"
+        if missing := self._missing_live():
+            yield f"version {missing}, which CURRENT names, is missing"
+
+    def _missing_live(self) -> str | None:
         pointer = self.pointer()
-        if pointer is None:
-            return f"{self.current} is damaged or missing"
-        if pointer.live in self.complete_names():
+        if pointer is None or pointer.live in self.complete_names():
             return None
         if self.pointer() != pointer:  # gc removed that version since; CURRENT has moved then
-            return self._problem_of_current()
-        return f"version {pointer.live}, which CURRENT names, is missing"
+            return self._missing_live()
+        return pointer.live
 
     def bytes_on_disk(self) -> int:
         """Unchanged files are shared between versions and counted once."""
@@ -185,51 +153,24 @@ class Store:
         return sum(sizes.values())
 
     def complete_names(self) -> list[str]:
-        try:
-            return sorted(
-                path.name for path in self.versions.iterdir() if _VERSION_NAME.fullmatch(path.name)
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            raise StoreError(f"cannot read {self.versions}: {error.strerror}") from error
+        with explained(self.versions, "read"):
+            try:
+                found = [path.name for path in self.versions.iterdir()]
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        return sorted(name for name in found if VERSION_NAME.fullmatch(name))
 
     def pointer(self) -> Pointer | None:
-        try:
-            return Pointer.from_bytes(read_plain_file(self.current, most=_LARGEST_POINTER))
-        except (FileNotFoundError, NotADirectoryError, NotPlainError):
-            return None
-        except OSError as error:
-            raise StoreError(f"cannot read {self.current}: {error.strerror}") from error
+        return pointer_of(self.current, self.copy, self.versions)
 
     def _open(self, name: str) -> Version:
-        path = self.versions / name
-        if path.is_symlink():
-            raise StoreCorruptError(f"{path} is a link, not a folder; {_GO_BACK}")
-        try:
-            manifest = Manifest.from_bytes(read_plain_file(path / MANIFEST, most=_LARGEST_MANIFEST))
-        except FileNotFoundError:
-            if not path.exists():
-                raise
-            raise StoreCorruptError(f"{path / MANIFEST} is missing; {_GO_BACK}") from None
-        except OSError as error:
-            message = f"{path / MANIFEST} is damaged: {error.strerror}; {_GO_BACK}"
-            raise StoreCorruptError(message) from error
-        except StoreCorruptError as error:
-            message = f"{path / MANIFEST} is damaged: {error}; {_GO_BACK}"
-            raise StoreCorruptError(message) from error
-        if manifest.version != name:
-            raise StoreCorruptError(
-                f"{path / MANIFEST} belongs to version {manifest.version}; {_GO_BACK}"
-            )
-        return Version(path, manifest)
+        return open_version(self.versions / name, name)
 
     def newest_good(self) -> Version:
         names = self.complete_names()
-        for name in reversed(names):
-            with suppress(StoreCorruptError, FileNotFoundError):
-                version = self._open(name)
-                if not version.damage():
+        for version in self._opened(reversed(names)):
+            with suppress(StoreChangedError):
+                if version.is_good():
                     return version
         if names:
             raise StoreCorruptError(f"no version of {self.path} is intact; restore it from a copy")

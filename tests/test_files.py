@@ -38,11 +38,12 @@ def test_bytes_are_synced_before_a_name_points_at_them(
     ]
 
 
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EACCES, errno.EINVAL], ids=os.strerror)
 def test_where_links_are_not_supported_bytes_are_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def unsupported(*_: object) -> None:
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+        raise OSError(code, os.strerror(code))
 
     (tmp_path / "a").write_bytes(b"bytes")
     monkeypatch.setattr(os, "link", unsupported)
@@ -110,3 +111,22 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("arguments", [["l\udce9rn.py"], [], ["x\nevil\x1b[2J"]], ids=ascii)
+def test_whatever_the_program_is_called_it_may_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", arguments)
+    with files.writer_lock(tmp_path / "LOCK"):
+        told = (tmp_path / "LOCK.holder").read_text()
+        assert f", process {os.getpid()} on " in told
+        assert told.isprintable()
+
+
+def test_a_lock_that_is_never_what_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os.path, "samestat", lambda *_: False)
+    with pytest.raises(StoreError, match="cannot lock"), files.writer_lock(tmp_path / "LOCK"):
+        pass

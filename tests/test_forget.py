@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import shutil
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from prd_edge.model import load_knowledge
 from prd_edge.session_record import SessionRecord
 from prd_edge.store import Store, Version
 from tests import tiny_store
-from tests.crash.faults import run_and_kill
 from tests.crash.scenarios import recorded
 from tests.test_store import flip_a_bit
 from tests.tiny_store import COLOURS, pairs, picture
@@ -125,14 +123,61 @@ def test_an_old_name_goes_too_where_its_version_has_gone(taught: Path) -> None:
     assert mentions(taught, "green") == []
 
 
-def test_versions_whose_past_is_not_kept_are_named(taught: Path) -> None:
+def test_it_is_known_again_where_the_versions_between_have_gone(taught: Path) -> None:
     runtime = Runtime.open(taught)
     runtime.rename("green", "lime")
     runtime.remove("blue")
     runtime.rollback("3")
     shutil.rmtree(taught / "versions/000004")
-    result = runtime.forget("green")
-    assert any("versions 000005, if it had another name there" in own for own in result.remains)
+    assert runtime.forget("green").names == ("green", "lime")
+    assert mentions(taught, "green") + mentions(taught, "lime") == []
+
+
+def test_swapped_names(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rename("blue", "sea")
+    runtime.rename("green", "blue")
+    assert runtime.forget("blue").names == ("blue", "green")
+    known = {v.name: sorted(v.manifest.classes) for v in versions(taught)}
+    assert known["000003"] == ["blue", "red"], "the one that is called sea now"
+    assert known["000005"] == known["000006"] == ["red", "sea"]
+    assert runtime.forget("sea").names == ("blue", "sea")
+    assert {label for v in versions(taught) for label in v.manifest.classes} == {"red"}
+    assert [own for name in ("blue", "sea", "green") for own in mentions(taught, name)] == []
+
+
+def test_a_class_that_was_taught_anew_on_another_branch_goes_as_well(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.rollback("2")
+    runtime.learn_session(pairs("red", start=80), mode="imprint")
+    identities = [own.manifest.identities["red"] for own in versions(taught)[2:]]
+    assert len(set(identities)) == 2
+    runtime.forget("red")
+    assert mentions(taught, "red") == []
+
+
+def test_a_name_that_no_version_knows_any_more(taught: Path) -> None:
+    runtime = Runtime.open(taught)
+    runtime.remove("red")
+    shutil.rmtree(taught / "versions/000003")
+    result = runtime.forget("red")
+    assert (result.images, result.rewritten) == (0, ("000004",))
+    assert mentions(taught, "red") == []
+    with pytest.raises(InvalidInputError, match="no kept version knows"):
+        runtime.forget("red")
+
+
+@pytest.mark.parametrize("name", ["blue", "pink"])
+def test_what_a_cut_off_session_left_goes_even_if_no_version_knows_the_class(
+    taught: Path, name: str
+) -> None:
+    (taught / "checkpoint").write_bytes(b"weights")
+    if name == "pink":
+        with pytest.raises(InvalidInputError, match=r"'pink'.*cut off.* were removed"):
+            Runtime.open(taught).forget(name)
+    else:
+        Runtime.open(taught).forget(name)
+    assert not (taught / "checkpoint").exists()
 
 
 @pytest.mark.parametrize("failing", ["fsync", "rename"])
@@ -199,22 +244,6 @@ def test_what_remains_is_said(taught: Path, prd_edge) -> None:
     assert "taken out of 000002, 000003" in out
     assert "share in the common covariance" in err
     assert "trained weights" not in err, "nothing was trained"
-
-
-def test_cut_off_anywhere_and_asked_again_it_is_forgotten_and_nothing_else_is(
-    taught: Path, tmp_path: Path
-) -> None:
-    operations = len(recorded(lambda: forget_green(shutil.copytree(taught, tmp_path / "whole"))))
-    for at in range(operations):
-        victim = shutil.copytree(taught, tmp_path / "victim")
-        assert run_and_kill(partial(forget_green, victim), at), at
-        forget_green(victim)
-        assert mentions(victim, "green") == [], at
-        names = [version.name for version in versions(victim)]
-        assert names[:3] == ["000001", "000002", "000003"], at
-        assert not any(Store(victim).problems().values()), at
-        shutil.rmtree(victim)
-    assert operations > 30
 
 
 def forget_green(store: Path) -> None:

@@ -21,6 +21,7 @@ MANIFEST = Manifest(
     config=StoreConfig(),
     encoder=EncoderSpec("efficientnet_lite0", 224, (80, 1280), "Apache-2.0"),
     classes={"Tasse ☕": 3, "コップ": 20},
+    identities={"Tasse ☕": "0011223344556677", "コップ": "8899aabbccddeeff"},
     metrics={"holdout_accuracy": 0.875, "drift": {}},
     files={"encoder.onnx": FileRecord.of(b"graph")},
 )

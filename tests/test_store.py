@@ -30,7 +30,8 @@ def names_of_live_files(store: Path) -> list[str]:
 
 
 def test_the_layout_is_the_contract(taught: Path) -> None:
-    assert sorted(path.name for path in taught.iterdir()) == ["CURRENT", "LOCK", "versions"]
+    found = sorted(path.name for path in taught.iterdir())
+    assert found == ["CURRENT", "CURRENT.copy", "LOCK", "versions"]
     assert sorted(os.listdir(taught / "versions")) == ["000001", "000002", "000003"]
     assert names_of_live_files(taught) == [
         "covariance.safetensors",

@@ -64,6 +64,7 @@ def create(path: Path) -> Runtime:
             config=CONFIG,
             encoder=SPEC,
             classes={},
+            identities={},
             metrics={},
         )
     return Runtime.open(path, threads=1)

@@ -83,6 +83,7 @@ def assert_only_a_store(store: Path) -> None:
     files = {path.name for path in store.rglob("*") if path.is_file()}
     assert files <= {
         "CURRENT",
+        "CURRENT.copy",
         "LOCK",
         "manifest.json",
         "preprocess.onnx",
@@ -169,8 +170,14 @@ def test_new_names_that_are_only_text(manifest: Manifest, name: str) -> None:
     clean = clean_class_name(name)
     bank = PrototypeBank.empty(3).add(np.ones((1, 3), np.float32), [clean])
     assert bank.labels == (clean,)
-    back = Manifest.from_bytes(replace(manifest, classes={clean: 1}).to_bytes())
-    assert back.classes == {clean: 1}
+    back = Manifest.from_bytes(called(manifest, clean).to_bytes())
+    assert back.classes == {clean: 5}
+
+
+def called(manifest: Manifest, name: str) -> Manifest:
+    identities = {name: "0123456789abcdef"}
+    action = f"rename to {name!r}"
+    return replace(manifest, classes={name: 5}, identities=identities, action=action)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +192,7 @@ def test_any_name_survives_the_manifest(manifest: Manifest, name: str) -> None:
         clean = clean_class_name(name)
     except InvalidInputError:
         return
-    changed = replace(manifest, classes={clean: 5}, action=f"rename to {clean!r}")
+    changed = called(manifest, clean)
     back = Manifest.from_bytes(changed.to_bytes())
     assert back == changed
     assert unicodedata.is_normalized("NFC", clean)

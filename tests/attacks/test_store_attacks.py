@@ -232,7 +232,7 @@ def test_dimensions_that_would_fill_the_memory(store: Path, data: Path) -> None:
     tensors = load((store / LIVE / "prototypes.safetensors").read_bytes())
     empty = {**tensors, "sums": np.zeros((0, 10**9)), "counts": np.zeros(0, np.int64)}
     replace_signed(store, "prototypes.safetensors", save(empty))
-    resign(store, classes={})
+    resign(store, classes={}, identities={})
     assert ask_everything(store, data) == [4] * 5
 
 

@@ -656,7 +656,7 @@ class TestDamage:
     ) -> None:
         path = in_version(store, "manifest.json")
         data = path.read_bytes()
-        rewrite(path, data.replace(b'"schema": 3', b'"schema": 4'))
+        rewrite(path, data.replace(b'"schema": 4', b'"schema": 5'))
         outcome = command("predict", good, "--store", store)
         assert_refused(outcome, 4, (str(path), "damaged"))
         assert command("rollback", "--store", store).code == 0

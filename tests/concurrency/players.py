@@ -16,7 +16,9 @@ from typing import Any
 
 from prd_edge import Runtime
 from prd_edge.commit import writing
-from prd_edge.errors import InvalidInputError, StoreError, StoreLockedError
+from prd_edge.difference import difference
+from prd_edge.errors import InvalidInputError, StoreChangedError, StoreError, StoreLockedError
+from prd_edge.model import load_knowledge, load_prototypes
 from tests.crash.faults import LONGEST
 from tests.tiny_store import COLOURS, picture
 
@@ -64,7 +66,29 @@ def collect(runtime: Runtime, random: Random, _: str) -> Note:
         return {"did": "gc", "removed": writer.gc(random.randint(1, 4))}
 
 
-WRITERS: tuple[Player, ...] = (teach, roll_back, collect)
+def forget(runtime: Runtime, random: Random, own: str) -> Note:
+    """Rewrites older versions in place, under the eyes of all who read them."""
+    try:
+        answer = runtime.forget(own)
+    except InvalidInputError:  # not taught again since
+        return {"did": "nothing"}
+    return {"did": "forget", "version": answer.version, "removed": answer.removed}
+
+
+def look_back(runtime: Runtime, random: Random, _: str) -> Note:
+    """Older versions, and what changed between two of them."""
+    for version in runtime.store.readable_versions():
+        with suppress(StoreChangedError):  # removed meanwhile
+            load_knowledge(version)
+            load_prototypes(version)
+    names = runtime.store.version_names()
+    with suppress(StoreChangedError, InvalidInputError):
+        a, b = (runtime.store.version(name) for name in random.choices(names, k=2))
+        difference(a, b)
+    return {"did": "look back"}
+
+
+WRITERS: tuple[Player, ...] = (teach, roll_back, collect, forget)
 
 
 def play(player: Player, own: str, store: Path, seconds: float, seed: int, notes: Path) -> int:

@@ -1,4 +1,5 @@
-"""Eight readers, a verifier, two writers, a rollback and a gc on one store, each a process."""
+"""Eight readers, two that look back, a verifier, three that teach, one that forgets what one
+of them teaches, a rollback and a gc on one store, each a process."""
 
 from __future__ import annotations
 
@@ -9,14 +10,29 @@ from pathlib import Path
 from random import Random
 
 from tests import tiny_store
-from tests.concurrency.players import Note, collect, play, read, roll_back, teach, verify
+from tests.concurrency.players import (
+    Note,
+    collect,
+    forget,
+    look_back,
+    play,
+    read,
+    roll_back,
+    teach,
+    verify,
+)
 from tests.crash.scenarios import leftovers
 
+FORGOTTEN = "green"
 ROLES = [
     *[(read, "")] * 8,
+    (look_back, ""),
+    (look_back, ""),
     (verify, ""),
     (teach, "red"),
     (teach, "blue"),
+    (teach, FORGOTTEN),
+    (forget, FORGOTTEN),
     (roll_back, ""),
     (collect, ""),
 ]
@@ -37,7 +53,9 @@ def race(folder: Path, seconds: float, random: Random) -> Counter[str]:
     lines = [line for path in children.values() for line in path.read_text().splitlines()]
     notes = [json.loads(line) for line in lines]
     counts = Counter(note["did"] for note in notes)
-    _check_reads(notes, {*first, *(note["version"] for note in notes if note["did"] == "commit")})
+    committed = {note["version"] for note in notes if note["did"] in ("commit", "forget")}
+    _check_reads(notes, {*first, *committed})
+    assert not any(note["removed"] for note in notes if note["did"] == "forget")  # none is damaged
     _check_commits(notes, first)
     assert all("another process" in note["says"] for note in notes if note["did"] == "told")
     assert not any(store.problems().values())
@@ -49,6 +67,8 @@ def race(folder: Path, seconds: float, random: Random) -> Counter[str]:
             "versions committed": counts["commit"],
             "rollbacks": counts["rollback"],
             "collections": counts["gc"],
+            "classes forgotten": counts["forget"],
+            "older versions read": counts["look back"],
             "writers told to wait": counts["told"],
             "of them told for whom": sum(", process " in note.get("says", "") for note in notes),
         }
@@ -56,25 +76,30 @@ def race(folder: Path, seconds: float, random: Random) -> Counter[str]:
 
 
 def _check_reads(notes: list[Note], versions: set[str]) -> None:
-    """A version gives one answer to one picture, whoever reads it and whenever."""
-    answers: dict[tuple[str, str], object] = {}
+    """A version gives one answer to one picture, whoever reads it and whenever; and another one
+    once a class was taken out of it."""
+    answers: dict[tuple[str, str, tuple[str, ...]], object] = {}
     for note in notes:
         if note["did"] == "read":
             assert note["version"] in versions, note
-            key = note["version"], note["asked"]
+            labels = [label for label, _ in note["ranked"]]
+            key = note["version"], note["asked"], tuple(sorted(labels))
             assert answers.setdefault(key, note["ranked"]) == note["ranked"], note
 
 
 def _check_commits(notes: list[Note], first: dict[str, dict[str, int]]) -> None:
-    """No update is lost: a version is its parent and one picture more, and has a second child only
-    if it was rolled back to."""
+    """No update is lost: a version is its parent and one picture more, but for what was forgotten
+    since, and has a second child only if it was rolled back to."""
     commits = [note for note in notes if note["did"] == "commit"]
     classes = first | {note["version"]: note["classes"] for note in commits if "classes" in note}
     assert len({note["version"] for note in commits}) == len(commits)
     for note in commits:
         if note["version"] in classes and note["parent"] in classes:
             expected = Counter(classes[note["parent"]]) + Counter({note["label"]: 1})
-            assert classes[note["version"]] == expected, note
+            found = Counter(classes[note["version"]])
+            for counts in (expected, found):
+                counts.pop(FORGOTTEN, None)
+            assert found == expected, note
     returns = Counter(note["version"] for note in notes if note["did"] == "rollback")
     for parent, children in Counter(note["parent"] for note in commits).items():
         assert children <= 1 + returns[parent], parent

@@ -14,3 +14,5 @@ def test_many_processes_on_one_store(tmp_path: Path) -> None:
     assert counts["versions committed"] > 10
     assert counts["writers told to wait"] >= counts["of them told for whom"] > 0
     assert counts["rollbacks"] > 0
+    assert counts["classes forgotten"] > 0
+    assert counts["older versions read"] > 0

@@ -31,6 +31,7 @@ def commit(store: Store, payload: bytes) -> Version:
             config=StoreConfig(),
             encoder=SPEC,
             classes={"cup": len(payload)},
+            identities={"cup": "0123456789abcdef"},
             metrics={},
         )
 

@@ -6,7 +6,7 @@ import io
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from random import Random
@@ -15,7 +15,7 @@ from prd_edge.cli.main import _run
 from prd_edge.store import Store
 from tests import tiny_store
 from tests.cli.conftest import Outcome, assert_refused, fingerprint, mounted, temporaries
-from tests.crash.scenarios import NO_STORE, state
+from tests.crash.scenarios import NO_STORE, kept, state
 
 PAGE = 4096
 WRITES = (
@@ -57,6 +57,12 @@ class Desk:
     def learn(self, store: Path) -> Outcome:
         return prd_edge("learn-session", self.data, "--store", store, "--mode", "imprint")
 
+    def forget(self, store: Path) -> Outcome:
+        return prd_edge("forget", "green", "--yes", "--store", store)
+
+    def rename(self, store: Path) -> Outcome:
+        return prd_edge("classes", "rename", "red", "scarlet", "--store", store)
+
 
 def full(folder: Path, free_pages: int, *, export: bool) -> bool:
     """Learn with so much space; returns whether it was enough."""
@@ -82,6 +88,29 @@ def full(folder: Path, free_pages: int, *, export: bool) -> bool:
         done("learn-session", desk.data, "--store", store, "--mode", "imprint")
         desk.check_that_it_reads(store, export=False)
         assert int(Store(store).live().name) == int(found.version) + 1
+    return outcome.code == 0
+
+
+def full_at_a_change(
+    folder: Path, free_pages: int, change: Callable[[Desk, Path], Outcome]
+) -> bool:
+    """Rename or forget with so much space: nothing is lost, and it can be done again."""
+    desk = Desk(folder)
+    with mounted(folder / "disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs") as disk:
+        store = disk / "store"
+        tiny_store.teach(store)
+        old = kept(Store(store))
+        leave(free_pages, disk / "ballast")
+        outcome = change(desk, store)
+        desk.check_that_it_reads(store, export=False)
+        if outcome.code:
+            assert_refused(outcome, 4, ("disk is full", "free some space"))
+            assert old.keys() <= kept(Store(store)).keys()
+        assert temporaries(store) == []
+        (disk / "ballast").unlink()
+        again = change(desk, store)
+        assert (again.code == 0) == (outcome.code != 0), again.err  # what is done cannot be again
+        desk.check_that_it_reads(store, export=False)
     return outcome.code == 0
 
 
@@ -139,6 +168,9 @@ def campaign(random: Random, folder: Path) -> Counter[str]:
     pages = random.randrange(10)
     if kind < 0.3:
         is_enough = full_at_the_first_version(folder, pages)
+    elif kind < 0.6:
+        change = random.choice((Desk.rename, Desk.forget))
+        is_enough = full_at_a_change(folder, random.randrange(25), change)
     else:
         is_enough = full(folder, pages, export=export)
     return Counter({"just enough space" if is_enough else "full disks": 1})

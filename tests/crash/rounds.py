@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from prd_edge import files
 from prd_edge.errors import StoreError
+from prd_edge.system_errors import CAUSES
 from tests import tiny_store
 from tests.crash.faults import CODES, failing_disk, run_and_kill
 from tests.crash.scenarios import SCENARIOS, Stage, State
@@ -37,7 +37,7 @@ def failed(stage: Stage, code: int, fails: Callable[[int], bool]) -> int:
         assert found == stage.new
     else:
         assert complaint.startswith("cannot write to")
-        assert files._CAUSES[code] in complaint
+        assert CAUSES[code] in complaint
         assert len(complaint.splitlines()) == 1
     stage.check_that_it_goes_on(victim)
     stage.discard(victim)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from prd_edge import Runtime, files
 from prd_edge.commit import writing
 from prd_edge.errors import InvalidInputError
+from prd_edge.kept_version import TEMPORARY, doomed_of, draft_of
 from prd_edge.repair import repair
 from prd_edge.store import Store
 from tests import tiny_store
@@ -36,6 +37,7 @@ class Scenario:
     run: Step
     before: Step = nothing  # what the store has been through
     again: Step = nothing  # what must be done again after a fault, before the next session
+    changes_older: bool = False  # it is meant to: others leave every version as it was
 
 
 class State(NamedTuple):
@@ -59,6 +61,28 @@ def state(store: Store) -> State:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "missing"
+
+
+def kept(store: Store) -> dict[str, dict[str, str]]:
+    """Every committed version, byte for byte."""
+    return {
+        name: {
+            path.name: _sha256(path)
+            for path in sorted((store.versions / name).iterdir())
+            if not path.name.startswith(TEMPORARY)  # of a repair that was cut off
+        }
+        for name in store.version_names()
+    }
+
+
+def assert_kept(store: Store, *allowed: dict[str, dict[str, str]], but: Iterable[str] = ()) -> None:
+    """Each of the first of these is there as it was, or as it is in another of them."""
+    there = kept(store)
+    for name in allowed[0].keys() - set(but):
+        path = store.versions / name
+        is_away = doomed_of(path).exists() and draft_of(path).exists()  # about to be rewritten
+        is_right = there.get(name) in [own.get(name) for own in allowed]
+        assert is_right or (is_away and name not in there), name
 
 
 def collect_garbage(runtime: Runtime) -> None:
@@ -113,6 +137,16 @@ def lose_current(runtime: Runtime) -> None:
     runtime.store.current.write_bytes(b"live 00")
 
 
+def lose_it_after_a_rollback(runtime: Runtime) -> None:
+    runtime.rollback("2")
+    lose_current(runtime)
+
+
+def lose_both(runtime: Runtime) -> None:
+    lose_current(runtime)
+    runtime.store.copy.unlink()
+
+
 def fill_up(runtime: Runtime) -> None:
     """As many versions as are kept: the next commit removes one."""
     for old, new in (("red", "scarlet"), ("scarlet", "red")):
@@ -124,20 +158,26 @@ def learn(runtime: Runtime, start: int = 20) -> Any:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    "learn-session": Scenario(learn, before=fill_up),
+    "learn-session": Scenario(learn, before=fill_up, changes_older=True),
     "feedback": Scenario(lambda runtime: runtime.feedback(RED, not_label="red")),
     "rename": Scenario(lambda runtime: runtime.rename("red", "scarlet")),
     "remove": Scenario(lambda runtime: runtime.remove("green")),
-    "forget": Scenario(forget, again=forget),
+    "forget": Scenario(forget, again=forget, changes_older=True),
     "rollback": Scenario(lambda runtime: runtime.rollback()),
     # Live is not the newest: a lost CURRENT would show.
     "rolling forward": Scenario(
         lambda runtime: runtime.rollback("2"), before=lambda runtime: runtime.rollback("1")
     ),
-    "gc": Scenario(collect_garbage),
-    "repair": Scenario(mend, before=spoil, again=mend),
+    "gc": Scenario(collect_garbage, changes_older=True),
+    "repair": Scenario(mend, before=spoil, again=mend, changes_older=True),
     "recovery": Scenario(lambda runtime: runtime.rollback(), before=leave_unfinished_work),
     "lost CURRENT": Scenario(lambda runtime: runtime.remove("green"), before=lose_current),
+    "lost CURRENT after a rollback": Scenario(
+        lambda runtime: runtime.remove("green"), before=lose_it_after_a_rollback
+    ),
+    "lost CURRENT and its copy": Scenario(
+        lambda runtime: runtime.remove("green"), before=lose_both
+    ),
     "first version": Scenario(create, before=remove_store, again=create),
 }
 RED = picture(COLOURS["red"], 999)
@@ -154,9 +194,11 @@ class Stage:
         self._source = Store(shutil.copytree(taught, folder / "source"))
         self.scenario.before(open_quietly(self._source))
         self.old = state(self._source)
+        self._kept = kept(self._source)
         finished = self.copy()
         self.operations = len(recorded(partial(self.run, finished)))
         self.new = state(finished)
+        self._kept_after = kept(finished) if self.scenario.changes_older else self._kept
         self.discard(finished)
 
     def copy(self) -> Store:
@@ -175,6 +217,7 @@ class Stage:
         """Right after a fault: the old version or the new one, and it answers."""
         found = state(victim)
         assert found in (self.old, self.new)
+        assert_kept(victim, self._kept, self._kept_after)
         answer(victim, found)
         return found
 
@@ -187,6 +230,7 @@ class Stage:
         assert report.parent == before.version
         assert victim.live().name == report.version
         assert leftovers(victim) == []
+        assert_kept(victim, self._kept, self._kept_after, but=report.removed_versions)
         assert not any(victim.problems().values())
         answer(victim, state(victim))
 

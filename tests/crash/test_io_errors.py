@@ -14,6 +14,7 @@ from prd_edge import files
 from prd_edge.errors import StoreError
 from prd_edge.store import Store
 from tests.crash.conftest import commit, count_operations, state
+from tests.crash.scenarios import assert_kept, kept
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,7 @@ def test_a_failing_disk(store: Store, tmp_path: Path, code: int, for_good: bool)
         files.before_operation = files._do_nothing
         assert state(victim) in (old, new)
         commit(victim, b"next")
+        assert_kept(victim, kept(store))
         assert state(victim).endswith(b" next")
         assert not any(victim.problems().values())
 

@@ -17,6 +17,7 @@ from tests.crash.conftest import (
     state,
 )
 from tests.crash.faults import run_and_kill
+from tests.crash.scenarios import assert_kept, kept
 
 SCENARIOS: dict[str, Scenario] = {
     "commit": lambda store: commit(store, b"four"),
@@ -36,6 +37,8 @@ def test_killed_anywhere_the_store_is_old_or_new(name: str, store: Store, tmp_pa
     finished = Store(shutil.copytree(store.path, tmp_path / "finished", symlinks=True))
     operations = count_operations(lambda: scenario(finished))
     new = state(finished)
+    before = kept(store)
+    after = kept(finished) if name == "gc" else before
 
     seen = set()
     for at in range(operations):
@@ -43,8 +46,10 @@ def test_killed_anywhere_the_store_is_old_or_new(name: str, store: Store, tmp_pa
         assert run_and_kill(lambda victim=victim: scenario(victim), at), at
         seen.add(state(victim))
         assert state(victim) in (old, new), at
+        assert_kept(victim, before, after)
         commit(victim, b"next")  # the next writer succeeds, and clears up
         assert state(victim).endswith(b" next"), at
+        assert_kept(victim, before, after)
         assert leftovers(victim) == [], at
         assert not any(victim.problems().values()), at
     assert operations > 3

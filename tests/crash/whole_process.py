@@ -17,7 +17,7 @@ from random import Random
 from prd_edge.store import Store
 from tests import tiny_store
 from tests.crash.faults import KILLED, LONGEST
-from tests.crash.scenarios import State, answer, leftovers, state
+from tests.crash.scenarios import State, answer, assert_kept, kept, leftovers, state
 
 KILLS_A_ROUND = 10
 KILLS_OF_SLOW_ONES = 2
@@ -77,6 +77,7 @@ class Session:
         assert found in (self.old, self.new)
         assert found == self.new or code == KILLED, "it said it had learned and has not"
         answer(victim, found)
+        assert_kept(victim, kept(Store(self._source)))
         assert exit_code(begin(*self._command(), preloaded=self._preloaded)) == 0
         assert int(victim.live().name) == int(found.version) + 1
         assert found == self.new or state(victim) == self.new, "not as if it had never happened"

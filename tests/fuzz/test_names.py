@@ -53,7 +53,9 @@ def campaign(random: Random, folder: Path) -> Counter[str]:
             continue
         assert_safe(clean)
         allowed[clean] = 1
-    changed = {**manifest.__dict__, "classes": dict(sorted(allowed.items()))}
+    classes = dict(sorted(allowed.items()))
+    identities = {name: f"{number:016x}" for number, name in enumerate(classes)}
+    changed = {**manifest.__dict__, "classes": classes, "identities": identities}
     assert Manifest.from_bytes(Manifest(**changed).to_bytes()).classes == allowed
     assert_names_stay_names(random, store, names, folder)
     some = random.sample(sorted(allowed), min(4, len(allowed)))

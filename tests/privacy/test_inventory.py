@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +23,7 @@ from prd_edge.report import METRICS
 from prd_edge.store import Store
 from tests import tiny_store
 from tests.conftest import COLOURS, picture, write_session
+from tests.crash.faults import LONGEST, hooked
 from tests.privacy.test_no_trace import TRAIN
 from tests.privacy.traces import SMALL
 from tests.tiny_store import pairs
@@ -144,6 +148,49 @@ def add_bytes(store: Path) -> None:
     put(store, "encoder.onnx", (store / LIVE / "encoder.onnx").read_bytes() + field_of_no_schema)
 
 
+def change_kind(store: Path) -> None:
+    """A wider number has room for a picture in its lower half."""
+    tensors = load((store / LIVE / "prototypes.safetensors").read_bytes())
+    tensors["readout.weights"] = tensors["readout.weights"].astype(np.float64)
+    put(store, "prototypes.safetensors", save(tensors))
+
+
+def change_manifest(**strange: object) -> Callable[[Path], None]:
+    return lambda store: vouch(store, lambda m: replace(m, **strange))  # type: ignore[arg-type]
+
+
+def change_licence(store: Path) -> None:
+    strange = "sample" * 50
+    vouch(store, lambda m: replace(m, encoder=m.encoder._replace(licence=strange)))
+
+
+def list_files(store: Path) -> None:
+    more = {f"sample{number}": FileRecord.of(b"") for number in range(9)}
+    vouch(store, lambda m: replace(m, files={**m.files, **more}))
+
+
+def write(place: str, data: bytes) -> Callable[[Path], None]:
+    def plant(store: Path) -> None:
+        (store / place).write_bytes(data)
+
+    return plant
+
+
+def link(place: str) -> Callable[[Path], None]:
+    """To a picture outside, or to a folder of them."""
+
+    def plant(store: Path) -> None:
+        outside = store.parent / "outside"
+        if (store / place).is_dir():
+            shutil.move(store / place, outside)
+        else:
+            outside.write_bytes((store / place).read_bytes() if (store / place).exists() else b"")
+            (store / place).unlink(missing_ok=True)
+        (store / place).symlink_to(outside)
+
+    return plant
+
+
 def add_file(place: str) -> Callable[[Path], None]:
     def plant(store: Path) -> None:
         (store / place).write_bytes(b"samples")
@@ -172,6 +219,26 @@ PLANTS: dict[str, Callable[[Path], None]] = {
     "many figures of a training": change_metrics(training={"steps": [1.0, 2.0]}),
     "a long note": change_metrics(training={"note": "sample" * 1000}),
     "a long number": change_metrics(seconds=10**1000),
+    "a figure of no class": change_metrics(added={"sample": 1}),
+    "a tensor of another kind": change_kind,
+    "something done that we do not do": change_manifest(action="sample"),
+    "a long action": change_manifest(action=f"remove '{'sample' * 100}'"),
+    "other software": change_manifest(software="prd-edge 1" + "0" * 100),
+    "another time": change_manifest(created="sample"),
+    "a long licence": change_licence,
+    "files that are not there": list_files,
+    "a picture for a lock": write("LOCK", b"sample"),
+    "a picture for a writer": write("LOCK.holder", b"\x89PNG\r\n\x1a\n" + bytes(80)),
+    "lines for a writer": write("LOCK.holder", b"one\ntwo\n"),
+    "much for a writer": write("LOCK.holder", b"sample" * 100),
+    "a link for a lock": link("LOCK"),
+    "a link for a writer": link("LOCK.holder"),
+    "what is left of a commit": add_file("versions/.tmp-000004"),
+    "what is left of a checkpoint": add_file(".tmp-checkpoint"),
+    "what is left of a repair": add_file(f"{LIVE}/.tmp-encoder.onnx"),
+    "a link among the files": link(f"{LIVE}/covariance.safetensors"),
+    "a link to a version": link("versions/000002"),
+    "a link to all versions": link("versions"),
     "a file in the version": add_file(f"{LIVE}/samples"),
     "a file in the store": add_file("samples"),
     "a file beside the versions": add_file("versions/samples"),
@@ -228,6 +295,59 @@ def test_a_single_image_in_an_older_version_shows_through(tmp_path: Path) -> Non
     runtime.rollback("2")
     runtime.learn_session(pairs("red", images=10, start=20), mode="imprint")
     assert "red: versions 000003 and 000004 differ by 1" in take_inventory(runtime.store).few
+
+
+def test_a_difference_of_one_image_is_noticed_under_another_name(tmp_path: Path) -> None:
+    runtime = tiny_store.create(tmp_path / "store")
+    runtime.learn_session(pairs("blue", "green"), mode="imprint")
+    runtime.rename("blue", "azure")
+    runtime.learn_session([(picture(COLOURS["blue"], 77), "azure")], mode="imprint")
+    shutil.rmtree(tmp_path / "store/versions/000003")
+    assert take_inventory(runtime.store).few == ["azure: versions 000002 and 000004 differ by 1"]
+
+
+def test_a_difference_of_one_image_is_noticed_where_a_class_is_taught_anew(tmp_path: Path) -> None:
+    runtime = tiny_store.create(tmp_path / "store")
+    runtime.learn_session(pairs("blue"), mode="imprint")
+    runtime.rollback("1")
+    runtime.learn_session(pairs("blue", images=7), mode="imprint")
+    assert take_inventory(runtime.store).few == ["blue: versions 000002 and 000003 differ by 1"]
+
+
+def test_a_damaged_pointer_is_unknown(taught: Path) -> None:
+    (taught / "CURRENT").write_bytes(b"sample")
+    assert take_inventory(Store(taught)).unknown == [str(taught / "CURRENT")]
+
+
+def test_nothing_is_unknown_where_somebody_writes(tmp_path: Path) -> None:
+    """At any of its operations, and however long that takes."""
+    store = tiny_store.teach(tmp_path / "store").store
+    seen = []
+
+    def look(operation: str, path: Path) -> None:
+        if operation in ("write", "fsync", "rename", "rmdir") and "holder" not in path.name:
+            seen.extend(own for own in take_inventory(store).unknown if "tiny" not in own)
+
+    with hooked(look):
+        Runtime.open(store.path, threads=1).forget("green")
+    assert seen == []
+
+
+def test_nothing_is_unknown_in_a_race(tmp_path: Path) -> None:
+    store = tiny_store.teach(tmp_path / "store").store
+    child = os.fork()
+    if child == 0:
+        signal.alarm(LONGEST)
+        runtime = Runtime.open(store.path, threads=1)
+        for start in range(100, 10_000):
+            runtime.rename(*(("red", "scarlet") if start % 2 == 0 else ("scarlet", "red")))
+        os._exit(0)
+    try:
+        looks = [take_inventory(store).unknown for _ in range(40)]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert [own for unknown in looks for own in unknown if "tiny" not in own] == []
 
 
 def test_as_json(taught: Path, prd_edge) -> None:
