@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from prd_edge.checkpoint import tensors_of
 from prd_edge.encoders.signatures import is_made_of
-from prd_edge.errors import StoreCorruptError
+from prd_edge.errors import StoreChangedError, StoreCorruptError
 from prd_edge.manifest import Manifest
 from prd_edge.model import COVARIANCE, ENCODER, PROTOTYPES, SNAPSHOT, is_trained, parse_tensors
 from prd_edge.onnx_bytes import numbers_in
@@ -83,7 +83,7 @@ def take_inventory(store: Store) -> Inventory:
     found.kept += _of_checkpoint(store.checkpoint, found.unknown)
     for version in versions:
         of_version = Inventory()
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, StoreChangedError):
             _take_version(version, of_version)
         if store.is_still(version):  # or else it was removed or rewritten meanwhile
             found.kept += of_version.kept

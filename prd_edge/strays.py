@@ -15,7 +15,9 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from prd_edge.errors import StoreError
 from prd_edge.plain_file import read_plain_file
+from prd_edge.pointer import pointer_in
 from prd_edge.store import MANIFEST, Store
 
 _TEMPORARY = ".tmp-"
@@ -46,7 +48,7 @@ def _look(store: Store, files: Collection[str]) -> Iterator[Path]:
         elif path == store.checkpoint:
             is_known = True  # the inventory looks into it
         else:
-            is_known = _is_own(store, path)
+            is_known = _is_own(path)
         if not is_known:
             yield path
     for path in store.versions.iterdir():
@@ -57,12 +59,12 @@ def _look(store: Store, files: Collection[str]) -> Iterator[Path]:
             yield from (own for own in path.iterdir() if own.name not in {MANIFEST, *files})
 
 
-def _is_own(store: Store, path: Path) -> bool:
+def _is_own(path: Path) -> bool:
     """Whether it is one of the store's few small files, and holds what that may hold."""
     try:
         match path.name:
-            case "CURRENT":
-                return store.pointer() is not None
+            case "CURRENT" | "CURRENT.copy":
+                return not path.is_symlink() and pointer_in(path) is not None
             case "LOCK":
                 status = path.lstat()
                 return stat.S_ISREG(status.st_mode) and status.st_size == 0
@@ -71,7 +73,7 @@ def _is_own(store: Store, path: Path) -> bool:
                 return text.removesuffix("\n").isprintable()
     except FileNotFoundError:  # its writer has just finished
         return True
-    except (OSError, UnicodeDecodeError):
+    except (OSError, StoreError, UnicodeDecodeError):
         pass
     return False
 

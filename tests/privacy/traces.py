@@ -99,7 +99,7 @@ class Samples:
         for numbers in (tensor, tensor.T):
             if numbers.ndim and numbers.shape[-1] == width and numbers.dtype.kind == "f":
                 rows = _directions(numbers.reshape(-1, width))
-                if (rows @ _directions(self.embeddings).T > 1 - 1e-7).any():
+                if (np.abs(rows @ _directions(self.embeddings).T) > 1 - 1e-7).any():
                     return True
         return False
 
