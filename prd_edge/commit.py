@@ -28,12 +28,17 @@ from prd_edge.store import MANIFEST, Store, Version
 from prd_edge.version import __version__
 
 _LAST_VERSION = 999_999
+_OWN_NAMES = {
+    *("versions", "CURRENT", "CURRENT.copy", "LOCK", "LOCK.holder", "checkpoint"),
+    "lost+found",  # of a disk of its own
+}
 
 
 @contextmanager
 def writing(store: Store, *, clear_up: bool = True) -> Iterator[StoreWriter]:
     """Be the one writer. Clears away what an interrupted writer left behind."""
     lock = store.path / "LOCK"
+    _refuse_foreign_folder(store)
     with ExitStack() as stack:
         with files.explained(store.path, "write to"):
             try:
@@ -47,6 +52,19 @@ def writing(store: Store, *, clear_up: bool = True) -> Iterator[StoreWriter]:
         finally:
             if not store.exists():  # nothing came of it: leave no empty store behind
                 _remove_again(made, lock if new_lock else None)
+
+
+def _refuse_foreign_folder(store: Store) -> None:
+    """A store does not spread out among a person's files."""
+    with files.explained(store.path, "write to"):
+        if not store.path.is_dir() or store.exists():
+            return
+        for path in sorted(store.path.iterdir()):
+            if path.name not in _OWN_NAMES and not path.name.startswith("."):
+                raise InvalidInputError(
+                    f"{store.path} is no store and has other things in it, such as {path.name!r}; "
+                    "name a new or an empty folder with --store"
+                )
 
 
 def _enter(store: Store, lock: Path, stack: ExitStack) -> tuple[list[Path], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from prd_edge.errors import InvalidInputError
@@ -20,6 +21,7 @@ def refuse_parent(path: Path) -> None:
         raise InvalidInputError(f"no folder {path.parent}; make it first")
     if not path.parent.is_dir():
         raise InvalidInputError(f"{path.parent} is a file, not a folder; choose another place")
-    for folder in (path.resolve(), *path.resolve().parents):
+    real = Path(os.path.realpath(path))  # unlike `resolve`, never raises
+    for folder in (real, *real.parents):
         if is_store(folder):
             raise InvalidInputError(f"{path} is within the store {folder}; choose another place")

@@ -33,6 +33,11 @@ def test_by_way_of_a_link(taught: Path, tmp_path: Path) -> None:
             refuse_target(tmp_path / place)
 
 
+def test_a_link_to_itself_is_for_the_writing_to_refuse(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    refuse_target(tmp_path / "loop")
+
+
 def test_beside_a_store(taught: Path) -> None:
     refuse_target(taught.with_name("model.onnx"))
     refuse_parent(taught.with_name("page"))

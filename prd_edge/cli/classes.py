@@ -12,6 +12,7 @@ from prd_edge.cli.options import (
     print_table,
     say,
     store_option,
+    telling_what_goes,
 )
 
 
@@ -44,7 +45,8 @@ def rename(old: str, new: str, store: Path) -> None:
     """Rename the class OLD to NEW."""
     from prd_edge.runtime import Runtime
 
-    version = Runtime.open(store).rename(old, new)
+    with telling_what_goes(store):
+        version = Runtime.open(store).rename(old, new)
     with once_done():
         click.echo(f"renamed {old} to {new}, version {version}")
 
@@ -56,6 +58,7 @@ def remove(label: str, store: Path) -> None:
     """Remove the class LABEL. Older kept versions still know it."""
     from prd_edge.runtime import Runtime
 
-    version = Runtime.open(store).remove(label)
+    with telling_what_goes(store):
+        version = Runtime.open(store).remove(label)
     with once_done():
         click.echo(f"removed {label}, version {version}; 'prd-edge rollback' brings it back")

@@ -13,6 +13,7 @@ from prd_edge.cli.options import (
     print_json,
     printable,
     store_option,
+    telling_what_goes,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def feedback(
 
     if (label is None) == (not_label is None):
         raise click.UsageError("give either --is CLASS or --not CLASS")
-    result = Runtime.open(store).feedback(image, label=label, not_label=not_label)
+    with telling_what_goes(store):
+        result = Runtime.open(store).feedback(image, label=label, not_label=not_label)
     with once_done():
         _print_result(result, image, as_json)
 

@@ -29,6 +29,7 @@ __all__ = [
     "printable",
     "say",
     "store_option",
+    "telling_what_goes",
     "threads_option",
     "utc",
 ]
@@ -81,6 +82,17 @@ def say(line: str) -> None:
     """One line to standard error, in which no file name can play tricks on the terminal."""
     with suppress(OSError):  # nobody may be reading, which is no reason to stop
         click.echo(printable(line), err=True)
+
+
+@contextmanager
+def telling_what_goes(store: Path) -> Iterator[None]:
+    """Around a change: only so many versions are kept, and the oldest may have to go for it."""
+    from prd_edge.store import Store
+
+    before = Store(store).version_names()
+    yield
+    if gone := sorted(set(before) - set(Store(store).version_names())):
+        say(f"old versions removed: {', '.join(gone)}")
 
 
 @contextmanager

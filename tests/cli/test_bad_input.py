@@ -939,6 +939,21 @@ def only_first_version(source: Path, target: Path) -> None:
     Runtime.open(target).rollback("1")  # writes CURRENT
 
 
+def test_a_store_is_not_made_among_other_things(
+    command: Command, data: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "holiday"
+    (place / "beach").mkdir(parents=True)
+    for arguments in (("learn-session", data), ("init",)):
+        outcome = command(*arguments, "--store", place)
+        assert_refused(outcome, 2, ("is no store and has other things in it, such as 'beach'",))
+    assert [path.name for path in place.iterdir()] == ["beach"]
+    for name in (".DS_Store", "lost+found"):  # of the system
+        (place / name).mkdir()
+    (place / "beach").rmdir()
+    assert command("learn-session", data, "--store", place).code == 0
+
+
 class TestProcess:
     """What only a real process can show."""
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -175,6 +176,15 @@ def test_predict_among_some_classes(prd_edge: Call, session: Path, taught: Path)
     code, _, err = prd_edge("predict", picture, "--store", taught, "--among", "blue,pink")
     assert code == 2
     assert "'pink'" in err
+
+
+def test_what_goes_for_a_change_is_told(prd_edge: Call, taught: Path) -> None:
+    names = ("red", "scarlet", "crimson", "ruby")
+    told = [
+        prd_edge("classes", "rename", old, new, "--store", taught)[2]
+        for old, new in pairwise(names)
+    ]
+    assert told == ["", "", "old versions removed: 000001\n"]
 
 
 def test_classes(prd_edge: Call, taught: Path) -> None:
