@@ -213,6 +213,8 @@ class StoreWriter:
     def _last_good_before_live(self) -> Version:
         """The live version's nearest good ancestor, or failing that the newest good other one."""
         live: Version | None = None
+        if not self._store.exists():
+            self._store.live()  # says that there is none
         with suppress(StoreError):
             live = self._store.live()
         pointer = self._store.pointer()

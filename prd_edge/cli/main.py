@@ -132,8 +132,8 @@ def _run(arguments: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):  # click turns the first into the second
         return _interrupted(exit_code_of_interruption() or 128 + signal.SIGINT)
     except (SystemExit, BrokenPipeError) as error:  # click turns the second into the first
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-            return int(error.code or 0)  # of shell completion
+        if isinstance(error, SystemExit) and "_PRD_EDGE_COMPLETE" in os.environ:
+            return int(error.code or 0)
         with suppress(OSError):  # the reader of our output has gone, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE

@@ -672,7 +672,7 @@ class TestDamage:
     def test_missing_manifest(self, command: Command, store: Path, good: Path) -> None:
         in_version(store, "manifest.json").unlink()
         outcome = command("predict", good, "--store", store)
-        assert_refused(outcome, 4, ("manifest.json is missing", "prd-edge rollback"))
+        assert_refused(outcome, 4, ("manifest.json is damaged: it is missing", "prd-edge rollback"))
 
     def test_missing_version(self, command: Command, store: Path, good: Path) -> None:
         in_version(store, "").rename(store.parent / "taken away")
