@@ -453,7 +453,7 @@ def test_another_version_knows_other_classes(
         [(picture((250, 250, 250), s), "white") for s in range(6)], mode="imprint"
     )
     with pytest.raises(
-        InvalidInputError, match=r"the file and version .* other classes, such as 'white'; name"
+        InvalidInputError, match=r"the file and version .* other classes, such as 'white': name"
     ):
         exporter_named("onnx").check(runtime.store.live(), tmp_path / "model.onnx")
     assert exporter_named("onnx").check(runtime.store.version(first), tmp_path / "model.onnx")
