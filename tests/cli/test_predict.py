@@ -79,7 +79,7 @@ class TestWhatItTakes:
         self, command: Command, untouched: Path, pictures: Path
     ) -> None:
         """As when the shell expands it."""
-        pattern = pictures.parent / (pictures.name[:-1] + "?")
+        pattern = pictures.parent / f"{pictures.name[:-1]}[{pictures.name[-1]}]"
         outcome = command("predict", pattern, "--store", untouched, "--jsonl")
         assert (outcome.code, labels(outcome)) == (0, ["blue", "green", "red"])
 
