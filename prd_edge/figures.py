@@ -22,6 +22,10 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def seconds(count: float | None) -> str:
     if count is None:
         return "–"

@@ -20,6 +20,7 @@ from prd_edge.cli.options import (
     store_option,
     threads_option,
 )
+from prd_edge.figures import counted
 
 if TYPE_CHECKING:
     from prd_edge.drift import Drift
@@ -175,7 +176,7 @@ def _print_report(report: SessionReport) -> None:
         ("classes added", _classes(report.added)),
         ("classes updated", _classes(report.updated)),
         ("images used", str(report.images_used)),
-        ("images skipped", f"{len(report.skipped)}, and {report.duplicates} duplicates"),
+        ("images skipped", f"{len(report.skipped)}, and {counted(report.duplicates, 'duplicate')}"),
         ("learned by", _learned_by(report)),
     ]
     if report.holdout_accuracy is not None:

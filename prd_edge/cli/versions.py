@@ -6,6 +6,7 @@ import click
 
 from prd_edge.cli.completion import version_names
 from prd_edge.cli.options import json_option, once_done, print_json, say, store_option
+from prd_edge.figures import counted
 
 
 @click.command()
@@ -20,7 +21,8 @@ def rollback(version: str | None, store: Path) -> None:
 
     manifest = Runtime.open(store).rollback(version)
     with once_done():
-        click.echo(f"version {manifest.version} is live: {len(manifest.classes)} classes")
+        known = counted(len(manifest.classes), "class", "classes")
+        click.echo(f"version {manifest.version} is live: {known}")
 
 
 @click.command()
