@@ -10,8 +10,8 @@ import onnxruntime
 import pytest
 import torch
 
-from prd_edge.encoders import ENCODERS, UNTRAINED, BuiltEncoder
-from prd_edge.learn.encoders import LITE0, load_module, module_weights
+from prd_edge.encoders import DEFAULT_ENCODER, ENCODERS, UNTRAINED, BuiltEncoder
+from prd_edge.learn.encoders import load_module, module_weights
 from prd_edge.learn.encoders.torchvision_nets import EMBEDDED_STAGES
 from prd_edge.learn.parity import check_parity, parity_images
 
@@ -174,4 +174,4 @@ def test_the_last_stage_is_embedded(name: str, built: BuiltEncoder) -> None:
 
 
 def test_every_listed_encoder_has_a_torch_module() -> None:
-    assert set(ENCODERS) == {LITE0, UNTRAINED, *EMBEDDED_STAGES}
+    assert set(ENCODERS) == {DEFAULT_ENCODER, UNTRAINED, *EMBEDDED_STAGES}
