@@ -115,8 +115,9 @@ def _from_folder(root: Path) -> Session:
 def _warnings(root: Path, by_class: dict[str, list[Item]]) -> tuple[str, ...]:
     """A folder of sessions looks like one session of classes with pictures in sub-folders."""
     for label, found in by_class.items():
-        below = {Path(item.name).parts[1] for item in found if len(Path(item.name).parts) > 2}
-        if len(below) > 1 and all(len(Path(item.name).parts) > 2 for item in found):
+        paths = [item.name.split(os.sep) for item in found]  # class, folders, file
+        below = {path[1] for path in paths}
+        if len(below) > 1 and all(len(path) > 2 for path in paths):
             return (
                 f"all pictures of {label!r} are in sub-folders of it ({_listed(sorted(below))}) "
                 f"and are learned as one class; if these are classes, learn {root / label} instead",

@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from prd_edge.errors import StoreError
+from prd_edge.kept_version import TEMPORARY, VERSION_NAME
 from prd_edge.plain_file import read_plain_file
 from prd_edge.pointer import pointer_in
 from prd_edge.store import MANIFEST, Store
 
-_TEMPORARY = ".tmp-"
 _LOOKS = 5
 _SECONDS_BETWEEN = 0.05
 _LONGEST_HOLDER = 400  # bytes of the line that says who is writing
@@ -81,9 +81,9 @@ def _is_own(path: Path) -> bool:
 def _is_unfinished(store: Store, path: Path) -> bool:
     """By its name: a file or folder to be renamed, or a version that CURRENT does not know yet."""
     pointer = store.pointer()
-    is_version = path.parent == store.versions and path.name.isdecimal()
-    is_new = is_version and pointer is not None and path.name > pointer.newest
-    return is_new or path.name.startswith(_TEMPORARY)
+    is_version = path.parent == store.versions and VERSION_NAME.fullmatch(path.name)
+    is_new = bool(is_version) and pointer is not None and path.name > pointer.newest
+    return is_new or path.name.startswith(TEMPORARY)
 
 
 def _is_being_written(store: Store) -> bool:
